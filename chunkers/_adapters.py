@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
-from typing import cast
 
 from repoeval_bench.chunkers._cutter import Cutter, cut_spans
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, GrammarError, LanguageError, UsageError, plug_in_errors_as
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, GrammarError, LanguageError, plug_in_errors_as
 from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
@@ -109,34 +108,6 @@ class NamedChunker:
     def chunk(self, file: SourceFile) -> Sequence[Chunk]:
         """The plug-in's chunks as it returns them."""
         return self.inner.chunk(file)
-
-
-@dataclass(frozen=True, slots=True)
-class FunctionChunker:
-    """A function that takes a `SourceFile` and returns its chunks; the spec is `py:module:name`."""
-
-    function: Callable[[SourceFile], Sequence[Chunk]]
-
-    @property
-    def spec(self) -> str:
-        """`py:module:name` of the function."""
-        return f"py:{self.function.__module__}:{self.function.__qualname__}"
-
-    def chunk(self, file: SourceFile) -> Sequence[Chunk]:
-        """Return the function's chunks of the file."""
-        return self.function(file)
-
-
-def as_chunker(value: object) -> Chunker:
-    """Return an object with `spec` and `chunk` as it is, and wrap a function; anything else is a UsageError."""
-    if isinstance(getattr(value, "spec", None), str) and callable(getattr(value, "chunk", None)):
-        return cast("Chunker", value)
-    if isinstance(value, type) or not callable(value) or not getattr(value, "__qualname__", "").isidentifier():
-        raise UsageError(
-            f"{value!r} is not a chunker; give a spec such as 'ast', a function at the top of a module, or an object "
-            "with a text `spec` and a method `chunk`"
-        )
-    return FunctionChunker(cast("Callable[[SourceFile], Sequence[Chunk]]", value))
 
 
 def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageError | None:

@@ -11,7 +11,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge, Le
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.core.errors import SpecError
@@ -25,14 +25,11 @@ if TYPE_CHECKING:
 DEFAULT = "default"
 """The tokenizer of the default embedding model."""
 
-LARGEST = 10**9
-"""The largest size: larger than any file, and small enough for the integers of libraries."""
-
 NWS = 1500
 """Default limit of a chunk, in non-whitespace characters (nws)."""
 
 
-Size = Annotated[int, Ge(1), Le(LARGEST)]
+Size = Annotated[int, Ge(1)]
 """A size, in any unit."""
 
 

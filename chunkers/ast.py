@@ -20,7 +20,7 @@ from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, segments
+from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -55,9 +55,7 @@ class AstChunker(Sized):
         before = self.before(file)
         if before[-1] <= self.limit:
             return cut_before(file, [0])
-        pieces: list[int] = []
-        for parsed in segments(file, language):
-            pieces += _split(parsed, before, self.limit)
+        pieces = _split(parse(file, language), before, self.limit)
         return cut_before(file, _merge(pieces, (before, nws), self.limit, self.min_nws), self.overlap)
 
 
@@ -72,7 +70,7 @@ def _split(parsed: Parsed, before: Sequence[int], limit: int) -> list[int]:
     pieces: list[int] = []
     border: _Part = (_BORDER, 0, [])
     # An explicit stack instead of recursion: code can be nested deeper than Python's own limit.
-    stack: list[_Part] = [(parsed.first, parsed.end, [parsed.root])]
+    stack: list[_Part] = [(0, parsed.file.n_lines, [parsed.root])]
     while stack:
         first, end, nodes = stack.pop()
         if first == _BORDER or before[end] - before[first] <= limit:

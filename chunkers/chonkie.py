@@ -19,7 +19,7 @@ from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
 from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.errors import ChunkError, SpecError
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
@@ -60,13 +60,7 @@ class ChonkieChunker(Peer):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the pieces' spans; None if a piece is not what the file holds there."""
         language = self.language_in(file)
-        try:
-            pieces = _library(self.kind, self.chunk_size, language).chunk(file.text)
-        except UnicodeDecodeError:
-            raise ChunkError(
-                f"{file.name}: chonkie's kind=fast cuts bytes, and cut a character in two; take a larger chunk_size, "
-                "or another kind"
-            ) from None
+        pieces = _library(self.kind, self.chunk_size, language).chunk(file.text)
         if any(file.text[piece.start_index : piece.end_index] != piece.text for piece in pieces):
             return None
         return [(piece.start_index, piece.end_index) for piece in pieces]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import cast
 
 from repoeval_bench.chunkers._adapters import NamedChunker
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import Spec
@@ -60,6 +61,19 @@ def make_chunker(spec: str | Spec) -> Chunker:
     from repoeval_bench.chunkers.headers import HeadedChunker  # imports the parser, which few chunkers need
 
     return HeadedChunker(chunker, kind)
+
+
+def as_chunker(value: object) -> Chunker:
+    """Return an object with `spec` and `chunk` as it is, and a function as the chunker `py:module:name`."""
+    if isinstance(getattr(value, "spec", None), str) and callable(getattr(value, "chunk", None)):
+        return cast("Chunker", value)
+    name = getattr(value, "__qualname__", "")
+    if isinstance(value, type) or not callable(value) or not name.isidentifier():
+        raise UsageError(
+            f"{value!r} is not a chunker; give a spec such as 'ast', a function at the top of a module, or an object "
+            "with a text `spec` and a method `chunk`"
+        )
+    return make_chunker(f"py:{value.__module__}:{name}")
 
 
 def is_parallel(spec: str) -> bool:

@@ -336,9 +336,9 @@ def chunkers(source: str, _quick: bool) -> Iterator[Row]:
     yield most("chunker ast / bare tree-sitter parse, time", seconds["ast"] / seconds["parse"], 1.3, beside=speed)
     for name, bar in PEERS.items():
         yield least(f"  {name} / ast, time", seconds[name] / seconds["ast"], bar)
-    large = generated(20)
-    grown = quickest(2, small=partial(chunk_all, "ast", [generated(2.5)]), large=partial(chunk_all, "ast", [large]))
-    yield most("ast on a file of 20 MB / of 2.5 MB, time (8 is linear)", grown["large"] / grown["small"], 12)
+    small, large = [generated(1)], [generated(8)]
+    grown = quickest(2, small=partial(chunk_all, "ast", small), large=partial(chunk_all, "ast", large))
+    yield most("ast on a file of 8 MB / of 1 MB, time (8 is linear)", grown["large"] / grown["small"], 12)
 
 
 def packs(_source: str, quick: bool) -> Iterator[Row]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, zip_longest
@@ -50,20 +49,12 @@ class Finding:
     shortest: str | None = None
 
     @property
-    def holds(self) -> bool:
-        """Return whether inputs tried the promise and none broke it."""
-        return self.n_inputs > 0 and not self.n_broken
-
-    @property
     def state(self) -> str:
         """The outcome, in words."""
         if not self.n_inputs:
             return "not tried"
-        return (
-            f"holds on {count(self.n_inputs, 'input')}"
-            if self.holds
-            else f"BREAKS on {self.n_broken} of {count(self.n_inputs, 'input')}"
-        )
+        inputs = count(self.n_inputs, "input")
+        return f"BREAKS on {self.n_broken} of {inputs}" if self.n_broken else f"holds on {inputs}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,18 +110,21 @@ def check_chunker(chunker: Chunker, *, examples: int = 40, seed: int = 0) -> Rep
     texts = [*CASES.values(), *(generated(rng) for _ in range(examples))]
     samples, not_cut = _samples(chunker)
     files = [*(SourceFile("suite", "case.py", text) for text in texts), *samples]
-    broken: dict[str, list[tuple[SourceFile, str]]] = {}
-    tried: Counter[str] = Counter()
-    for file in files:
-        details = _look(chunker, file)
-        tried.update(details.keys())
-        for promise, detail in details.items():
-            if detail:
-                broken.setdefault(promise, []).append((file, detail))
+    looks = [(file, _look(chunker, file)) for file in files]
+    findings = [
+        _finding(promise, [(file, details[promise]) for file, details in looks if promise in details])
+        for promise in PROMISES
+        if promise != "spec"
+    ]
     problem = _spec_problem(chunker)
-    findings = [_finding(name, tried[name], broken.get(name, [])) for name in PROMISES if name != "spec"]
     spec_finding = Finding(promise="spec", n_inputs=1, n_broken=int(bool(problem)), detail=problem)
     return Report(spec=chunker.spec, findings=(*findings, spec_finding), not_cut=not_cut)
+
+
+def _finding(promise: str, tried: Sequence[tuple[SourceFile, str]]) -> Finding:
+    broken = [(file.text, detail) for file, detail in tried if detail]
+    shortest, detail = min(broken, key=lambda failure: len(failure[0]), default=(None, ""))
+    return Finding(promise=promise, n_inputs=len(tried), n_broken=len(broken), detail=detail, shortest=shortest)
 
 
 def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...]]:
@@ -147,13 +141,6 @@ def _samples(chunker: Chunker) -> tuple[list[SourceFile], tuple[str, ...]]:
             pass  # reported with the other inputs
         files += [SourceFile("suite", path, text), SourceFile("suite", path, text[: len(text) // 2])]
     return files, tuple(not_cut)
-
-
-def _finding(promise: str, n_inputs: int, failures: Sequence[tuple[SourceFile, str]]) -> Finding:
-    if not failures:
-        return Finding(promise=promise, n_inputs=n_inputs, n_broken=0)
-    file, detail = min(failures, key=lambda failure: len(failure[0].text))
-    return Finding(promise=promise, n_inputs=n_inputs, n_broken=len(failures), detail=detail, shortest=file.text)
 
 
 def broken_promises(chunker: Chunker, file: SourceFile) -> dict[str, str]:

@@ -112,14 +112,13 @@ class Benchmark:
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
     `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `protocol_repos` counts the repositories that the protocol scores, if it names them (else 0). `undecodable` names
-    the files that were left out because they are not UTF-8. `is_published`: this is the published benchmark or a part
-    of it, not a user's own set. `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the
-    gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the repositories that were
-    requested by name, none for all. `limit` is the largest number of tasks requested, and `sample` says how tasks were
-    drawn from those that are scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that
-    ask nothing for it. `extensions` are the endings that were asked for. `unanswerable` are questions that are known to
-    have no answer: they are ranked, and not scored.
+    `undecodable` names the files that were left out because they are not UTF-8. `is_published`: this is the published
+    benchmark or a part of it, not a user's own set. `unscored` counts the tasks that have no gold under the protocol.
+    `of_definitions`: the gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the
+    repositories that were requested by name, none for all. `limit` is the largest number of tasks requested, and
+    `sample` says how tasks were drawn from those that are scored. `tests` is what was requested of `TESTS`, and
+    `test_files` counts the files that ask nothing for it. `extensions` are the endings that were asked for.
+    `unanswerable` are questions that are known to have no answer: they are ranked, and not scored.
     """
 
     name: str
@@ -131,7 +130,6 @@ class Benchmark:
     whole_tasks: int
     whole_repos: int
     undecodable: tuple[str, ...] = ()
-    protocol_repos: int = 0
     is_published: bool = False
     unscored: int = 0
     of_definitions: bool = False
@@ -159,13 +157,8 @@ class Benchmark:
     @property
     def label(self) -> str:
         """Name, size and fingerprint in one line, as every table carries it."""
-        part = (
-            f" ({len(self.files)} of the protocol's {self.protocol_repos})"
-            if len(self.files) < self.protocol_repos
-            else ""
-        )
         drawn = f" (drawn from {self.sample.of}, seed {self.sample.seed})" if self.sample else ""
         return (
             f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks{drawn}, "
-            f"{len(self.files)} of {self.whole_repos} repositories{part} · {self.fingerprint}"
+            f"{len(self.files)} of {self.whole_repos} repositories · {self.fingerprint}"
         )

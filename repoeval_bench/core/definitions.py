@@ -9,16 +9,15 @@ from __future__ import annotations
 import inspect
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, segments
+from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -84,40 +83,35 @@ def read_definitions(
     With `lines`, in order, only those whose syntax is on one of them. GrammarError if the grammar is not installed. In
     a file with a syntax error, those that can be read.
     """
-    collected: list[Definition] = []
-    for parsed in legible_segments(file, language):
-        _Walk(parsed, collected, lines).run()
-    return tuple(collected)
+    walk = _Walk(parse_legible(file, language), lines)
+    walk.run()
+    return tuple(walk.definitions)
 
 
 definitions = lru_cache(maxsize=4096)(read_definitions)
 """`read_definitions`, cached: tasks, uses and questions all need those of the files that are searched."""
 
 
-def legible_segments(file: SourceFile, language: Language) -> Iterator[Parsed]:
-    """The trees of a file; where the grammar cannot parse something that it need not, of the file without that."""
-    legible = GRAMMARS[language.name].legible
-    text = legible(file.text) if legible else file.text
-    if text != file.text and (broken := _broken_bytes(file, language)):
-        without = SourceFile(file.repo, file.path, text)
-        if _broken_bytes(without, language) < broken:
-            file = without
-    return segments(file, language)
+def parse_legible(file: SourceFile, language: Language) -> Parsed:
+    """The tree of a file; where the grammar cannot parse something that it need not, of the file without that."""
+    parsed, legible = parse(file, language), GRAMMARS[language.name].legible
+    if legible and (broken := _broken_bytes(parsed)):
+        without = parse(SourceFile(file.repo, file.path, legible(file.text)), language)
+        if _broken_bytes(without) < broken:
+            return without
+    return parsed
 
 
-def _broken_bytes(file: SourceFile, language: Language) -> int:
-    broken = (
-        match["error"][0]
-        for parsed in segments(file, language)
-        if parsed.root.has_error
-        for match in parsed.matches("(ERROR) @error")
-    )
-    return sum(node.end_byte - node.start_byte for node in broken)
+def _broken_bytes(parsed: Parsed) -> int:
+    if not parsed.root.has_error:
+        return 0
+    errors = (match["error"][0] for match in parsed.matches("(ERROR) @error"))
+    return sum(error.end_byte - error.start_byte for error in errors)
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node, Node], ...]:
     """The definitions of a tree, each with its syntax node, decorators included, and the node of its name."""
-    walk = _Walk(parsed, [])
+    walk = _Walk(parsed)
     walk.run()
     return tuple((defined, *nodes) for defined, nodes in zip(walk.definitions, walk.nodes, strict=True))
 
@@ -166,10 +160,10 @@ class _Visit:
 class _Walk:
     """One pass over a tree, by a stack: nesting can be deeper than Python's recursion."""
 
-    def __init__(self, parsed: Parsed, collected: list[Definition], lines: Sequence[int] | None = None) -> None:
+    def __init__(self, parsed: Parsed, lines: Sequence[int] | None = None) -> None:
         """Read a tree, or what is on some of its lines in order."""
         self.parsed, self.lines = parsed, lines
-        self.definitions = collected
+        self.definitions: list[Definition] = []
         self.nodes: list[tuple[Node, Node]] = []
         self.grammar = GRAMMARS[parsed.language.name]
         self.namespaces: set[str] = set()
@@ -374,51 +368,32 @@ def _comment_text(text: str, grammar: Grammar) -> str:
     return inspect.cleandoc("\n".join(line.rstrip() for line in plain.splitlines())).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call: the name that it calls, and its lines."""
-
-    name: str
-    lines: LineSpan
+def comments_in(parsed: Parsed) -> list[LineSpan]:
+    """The lines of each comment of a tree, in order."""
+    query = GRAMMARS[parsed.language.name].comments
+    return [parsed.span(match["comment"][0]) for match in parsed.matches(query)]
 
 
-@dataclass(frozen=True, slots=True)
-class Occurrences:
-    """The calls of a tree, in the order of their names in the file, and the lines of its comments."""
-
-    calls: tuple[Call, ...]
-    comments: tuple[LineSpan, ...]
-
-
-def occurrences(parsed: Parsed) -> Occurrences:
-    """Find the calls and comments of a tree, each in the order of the file. Names are not resolved."""
-    # One query, so that the tree is walked in C. Its patterns match single nodes: as calls contain each other, a longer
-    # pattern, of a receiver and its method, would stay open through all of the receiver.
-    calls: list[tuple[int, Call]] = []
-    comments: list[LineSpan] = []
-    grammar = GRAMMARS[parsed.language.name]
-    kinds = " ".join(f"({kind})" for kind in grammar.calls)
-    for captures in parsed.matches(f"{grammar.comments}\n[{kinds}] @call"):
-        if "call" in captures:
-            calls += _call(parsed, captures["call"][0])
-        else:
-            comments.append(parsed.span(captures["comment"][0]))
-    calls.sort(key=itemgetter(0))
-    return Occurrences(tuple(call for _, call in calls), tuple(comments))
+def calls_in(parsed: Parsed) -> list[tuple[str, LineSpan]]:
+    """The name and the lines of each call of a tree, in the order of the names. Names are not resolved."""
+    # A pattern matches a single node: as calls contain each other, a longer one, of a receiver and its method, would
+    # stay open through all of the receiver.
+    kinds = " ".join(f"({kind})" for kind in GRAMMARS[parsed.language.name].calls)
+    calls = [(match["call"][0], _called(match["call"][0], parsed)) for match in parsed.matches(f"[{kinds}] @call")]
+    named = sorted((name.start_byte, parsed.text(name), parsed.span(call)) for call, name in calls if name is not None)
+    return [(text, lines) for _, text, lines in named]
 
 
-def _call(parsed: Parsed, node: Node) -> Iterator[tuple[int, Call]]:
-    """Yield (byte of its name, the call) if it calls a name."""
+def _called(node: Node, parsed: Parsed) -> Node | None:
+    """The name that a call calls; None if it calls no name."""
     callee_field, rules = GRAMMARS[parsed.language.name].calls[node.type]
     callee = node.child_by_field_name(callee_field) if callee_field else node
     if callee is None or callee.type not in rules:
-        return
+        return None
     name_field, kind = rules[callee.type]
     # In C++ the field of the name may also contain `template`, before the name.
     names = callee.children_by_field_name(name_field) if name_field else [callee]
-    name = next((child for child in names if not name_field or child.type == kind), None)
-    if name is not None:
-        yield name.start_byte, Call(parsed.text(name), parsed.span(node))
+    return next((child for child in names if not name_field or child.type == kind), None)
 
 
 def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import accumulate, chain
-from operator import attrgetter
-from typing import Any, Self
+from typing import Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -146,9 +145,6 @@ class Chunk:
     header: str = ""
     rewritten: str = ""
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return _chunk_of, _fields_of(self)  # faster than the default, as in `spans`
-
     @classmethod
     def cut(cls, file: SourceFile, chars: CharSpan, header: str = "", rewritten: str = "") -> Self:
         """Cut a non-empty span out of a file; for `header` and `rewritten` see the class.
@@ -193,13 +189,6 @@ class Chunk:
         if not self.rewritten:
             return count_nws(self.header)
         return max(0, count_nws(self.embed_text) - count_nws(self.text))
-
-
-_fields_of = attrgetter(*Chunk.__slots__)
-
-
-def _chunk_of(*fields: Any) -> Chunk:
-    return Chunk(**dict(zip(Chunk.__slots__, fields, strict=True)))
 
 
 def chunk_id_at(file: str, start: int, end: int) -> str:

@@ -21,10 +21,6 @@ class _Span:
         if not 0 <= self.start <= self.end:
             raise ValueError(f"{type(self).__name__}({self.start}, {self.end}) is not a range: 0 <= start <= end")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[int, int]]:
-        # Corpora are sent between processes; the default of dataclasses takes twice as long.
-        return type(self), (self.start, self.end)
-
     def __len__(self) -> int:
         return self.end - self.start
 

@@ -33,9 +33,6 @@ Child: TypeAlias = "tuple[int, int, Node]"
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 """A child's role: comments and decorators belong to the next node, a closing bracket to the one before."""
 
-WINDOW = 250_000
-"""The most bytes that are parsed at once: more context is not worth the memory of the tree."""
-
 _CACHED = 1_000_000
 """The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text."""
 
@@ -137,29 +134,21 @@ def _query(of: Language, text: str) -> Query:
 
 
 class Parsed:
-    """A syntax tree of the lines [first, end) of a file, whose positions are lines of the file."""
+    """A file's syntax tree, whose positions are lines of the file."""
 
-    __slots__ = ("_begin", "_encoded", "_grammar", "_rows", "_starts", "end", "file", "first", "root")
+    __slots__ = ("_encoded", "_grammar", "_rows", "_starts", "file", "root")
 
-    def __init__(
-        self,
-        file: SourceFile,
-        grammar: _Grammar,
-        encoded: bytes,
-        *,
-        lines: tuple[int, int],
-        begin: int,
-        starts: list[int],
-    ) -> None:
-        """Parse bytes from byte `begin` of the file on; `starts`: see `_line_starts`, empty if rows are lines."""
+    def __init__(self, file: SourceFile, grammar: _Grammar) -> None:
         self.file = file
         self._grammar = grammar
-        self._encoded = encoded
-        self._begin = begin
-        self._starts = starts
+        # Without the \r of CRLF the lines are the same, and no grammar can stumble over it. A lone surrogate is no
+        # UTF-8; as three bytes it is a syntax error and no crash.
+        text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
+        self._encoded = text.encode("utf-8", "surrogatepass")
+        # Empty for most files, whose lines are tree-sitter's rows, which are faster to read.
+        self._starts = [] if file.plain else _line_starts(text)
         self._rows: list[int] = []
-        self.first, self.end = lines
-        self.root: Node = grammar.parser.parse(encoded).root_node
+        self.root: Node = grammar.parser.parse(self._encoded).root_node
 
     @property
     def language(self) -> Language:
@@ -168,21 +157,17 @@ class Parsed:
 
     def children(self, node: Node) -> Iterator[Child]:
         """The node's children in order: first and last line, and node."""
-        starts, begin, end = self._starts, self._begin, self.end
-        if not starts:  # rows are lines
-            for child in node.children:
-                first = child.start_point.row + self.first
-                row, column = child.end_point
-                last = row + self.first - (not column)
-                if first >= end:
-                    return
-                yield first, max(first, last), child
-            return
+        starts = self._starts
         for child in node.children:
-            first = min(bisect_right(starts, child.start_byte + begin), len(starts) - 1) - 1
-            last = min(bisect_right(starts, child.end_byte + begin - 1), len(starts) - 1) - 1
-            if first >= end:
-                return
+            if starts:
+                first = min(bisect_right(starts, child.start_byte), len(starts) - 1) - 1
+                last = min(bisect_right(starts, child.end_byte - 1), len(starts) - 1) - 1
+            else:
+                first = child.start_point.row
+                row, column = child.end_point
+                last = row - (not column)
+                if first == self.file.n_lines:  # an empty node behind the last line
+                    return
             yield first, max(first, last), child
 
     def text(self, node: Node) -> str:
@@ -214,35 +199,32 @@ class Parsed:
 
     def _line(self, byte: int) -> int:
         """The line of a byte of this tree; the last one for its end."""
-        return min(self.first + bisect_right(self.line_bytes, byte) - 1, max(self.file.n_lines - 1, 0))
+        return min(bisect_right(self.line_bytes, byte) - 1, max(self.file.n_lines - 1, 0))
 
     def _char(self, byte: int) -> int:
         line = self._line(byte)
-        before = self._encoded[self.line_bytes[line - self.first] : byte].decode("utf-8", "surrogatepass")
+        before = self._encoded[self.line_bytes[line] : byte].decode("utf-8", "surrogatepass")
         return min(self.file.chars_of(LineSpan(line, line)).start + len(before), len(self.file.text))
 
     @property
     def line_bytes(self) -> list[int]:
         """The byte of this tree at which each of its lines starts, computed on first use."""
         if not self._rows:
-            self._rows = (
-                [start - self._begin for start in self._starts[self.first :]]
-                if self._starts
-                else list(accumulate(map(len, self._encoded.splitlines(keepends=True)), initial=0))
-            )
+            rows = accumulate(map(len, self._encoded.splitlines(keepends=True)), initial=0)
+            self._rows = self._starts or list(rows)
         return self._rows
 
     def span(self, node: Node) -> LineSpan:
         """The lines from the node's first to its last character; unlike `lines`, without looking at the text."""
         if not self._starts:  # rows are lines
             row, column = node.end_point
-            first = node.start_point.row + self.first
-            return LineSpan(first, max(first, row + self.first - (not column)) + 1)
+            first = node.start_point.row
+            return LineSpan(first, max(first, row - (not column)) + 1)
         first = self._line(node.start_byte)
         return LineSpan(first, max(first, self._line(max(node.start_byte, node.end_byte - 1))) + 1)
 
     def matches(self, query: str, lines: LineSpan | None = None) -> Iterator[dict[str, list[Node]]]:
-        """Yield the matches of a tree-sitter query up to the tree's end, in order: name of a capture -> its nodes.
+        """Yield the matches of a tree-sitter query in order: name of a capture -> its nodes.
 
         With `lines` of the file, only matches that touch them.
         """
@@ -250,15 +232,12 @@ class Parsed:
 
         cursor = QueryCursor(_query(self._grammar.of, query))
         if lines is not None:
-            starts = self.line_bytes
-            first, last = max(lines.start, self.first), min(lines.end, self.end)
-            if first >= last:
+            lines = lines.common(LineSpan(0, self.file.n_lines))
+            if not lines:
                 return
-            cursor.set_byte_range(starts[first - self.first], starts[last - self.first])
-        whole = self.end == self.file.n_lines
+            cursor.set_byte_range(self.line_bytes[lines.start], self.line_bytes[lines.end])
         for _, captured in cursor.matches(self.root):
-            if whole or all(self.span(node).start < self.end for nodes in captured.values() for node in nodes):
-                yield captured
+            yield captured
 
     def role(self, node: Node) -> int:
         """`COMMENT`, `DECORATOR`, `CLOSER` or `PLAIN`."""
@@ -280,60 +259,10 @@ class Parsed:
         pieces.append(self._encoded[start:end])
         return " ".join(b" ".join(pieces).decode("utf-8", "replace").split()).removesuffix("=>").rstrip(" {:;")
 
-    def last_statement(self) -> tuple[int, int] | None:
-        """Line and byte at which the last statement on the outermost level starts, comments above it included.
-
-        None if it is the only one. The text may end inside it, so the tree is right only before it.
-        """
-        statement: tuple[int, int] | None = None
-        below = 0
-        for line, last, child in reversed([*self.children(self.root)]):
-            glue = self.role(child) in (COMMENT, DECORATOR)
-            if statement and not (glue and last + 1 >= below):
-                break
-            # If the text is cut off, an indented node can seem to be on the outermost level.
-            if child.start_point.column == 0 and (statement or not glue):
-                statement, below = (line, child.start_byte + self._begin), line
-        return statement if statement and statement[0] > self.first else None
-
 
 def parse(file: SourceFile, language: Language) -> Parsed:
-    """A file's syntax tree; with a syntax error, it has error nodes."""
-    return next(segments(file, language, window=len(file.text) * 4 + 1))
-
-
-def segments(file: SourceFile, language: Language, window: int = WINDOW) -> Iterator[Parsed]:
-    """Trees of consecutive pieces of a file, cut between statements on the outermost level.
-
-    A tree takes about 45 times the bytes of its text, so a file above `window` bytes is parsed piece by piece. Finish
-    with each tree before taking the next. A statement that is longer than the window widens it. GrammarError if the
-    grammar is not installed.
-    """
-    grammar = _grammar(language)
-    # Without the \r of CRLF the lines are the same, and no grammar can stumble over it. A lone surrogate is no UTF-8;
-    # as three bytes it is a syntax error and no crash.
-    text = file.text.replace("\r\n", "\n") if "\r" in file.text else file.text
-    encoded = text.encode("utf-8", "surrogatepass")
-    starts = [] if file.plain else _line_starts(text)
-    begin = first = 0
-    size = window
-    while True:
-        whole = begin + size >= len(encoded)
-        stop = len(encoded) if whole else encoded.rfind(b"\n", begin, begin + size) + 1
-        if stop > begin or whole:
-            lines = (first, file.n_lines)
-            parsed = Parsed(file, grammar, encoded[begin:stop], lines=lines, begin=begin, starts=starts)
-            if whole:
-                yield parsed
-                return
-            cut = parsed.last_statement()
-            if cut:
-                parsed.end = cut[0]
-                yield parsed
-                first, begin = cut
-                size = window
-                continue
-        size *= 4
+    """A file's syntax tree; with a syntax error, it has error nodes. GrammarError if the grammar is not installed."""
+    return Parsed(file, _grammar(language))
 
 
 def _line_starts(text: str) -> list[int]:

@@ -156,8 +156,6 @@ def published_subset(benchmark: Benchmark, name: str) -> Benchmark:
         return benchmark
     files = {repo: files for repo, files in benchmark.files.items() if repo not in outside}
     tasks = tuple(task for task in benchmark.tasks if task.repo in files)
-    # What is left out is counted in the published benchmark only: a user's own set has all its repositories scored.
-    part = replace(benchmark, protocol_repos=benchmark.whole_repos - len(outside) if benchmark.is_published else 0)
     if len(tasks) == len(benchmark.tasks):
-        return part
-    return with_fingerprint(replace(part, tasks=tasks, files=files))
+        return benchmark
+    return with_fingerprint(replace(benchmark, tasks=tasks, files=files))

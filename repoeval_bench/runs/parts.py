@@ -201,8 +201,7 @@ def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
 
     UsageError for a chunker under a protocol whose documents are fixed, and for no chunker under any other.
     """
-    from repoeval_bench.chunkers._adapters import as_chunker
-    from repoeval_bench.chunkers.registry import make_chunker
+    from repoeval_bench.chunkers.registry import as_chunker, make_chunker
 
     if protocol.documents == "windows":
         from repoeval_bench.protocols.registry import CoderagWindows

@@ -37,11 +37,6 @@ def test_kinds_without_a_grammar_ask_for_no_language() -> None:
     assert all(ChonkieChunker(kind=kind).chunk(notes) for kind in ("token", "recursive", "sentence", "fast"))
 
 
-def test_the_kind_that_counts_bytes_refuses_to_cut_a_character_in_two() -> None:
-    with pytest.raises(ChunkError, match=r"r/a\.py: chonkie's kind=fast cuts bytes, and cut a character in two"):
-        ChonkieChunker(kind="fast", chunk_size=1).chunk(FILE)
-
-
 @dataclass
 class Piece:
     text: str

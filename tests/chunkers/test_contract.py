@@ -13,7 +13,6 @@ from repoeval_bench.chunkers.tools.conformance import broken_promises, check_chu
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile, count_nws
-from repoeval_bench.core.syntax import parse, segments
 
 ROWS = {row.name: row for row in CHUNKERS if not row.target}
 """Every registered chunker: those of the table, and those of leaves that are there."""
@@ -194,15 +193,3 @@ def test_a_definition_that_fits_is_never_cut(text: str) -> None:
         lines = result.lines
         if result.kind != "variable" and count_nws(file.line_text(lines)) <= 40:
             assert any(chunk.lines.contains(lines) for chunk in chunks), (result, chunks)
-
-
-@given(text=modules.map(lambda text: text + "\n"), window=st.integers(1, 120))
-def test_a_file_parsed_piece_by_piece_is_cut_as_in_one(text: str, window: int) -> None:
-    """Files above the window: same lines on the outermost level, each in one piece, whatever the window."""
-    file = SourceFile("r", "a.py", text)
-    parsed = parse(file, LANGUAGES["python"])
-    whole = [(first, last, node.type) for first, last, node in parsed.children(parsed.root)]
-    pieces = list(segments(file, LANGUAGES["python"], window))
-    assert [piece.first for piece in pieces[1:]] == [piece.end for piece in pieces[:-1]]
-    assert (pieces[0].first, pieces[-1].end) == (0, file.n_lines)
-    assert [(first, last, node.type) for piece in pieces for first, last, node in piece.children(piece.root)] == whole

@@ -7,11 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.definitions import Definition, defining_nodes, definitions
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import parse, segments
 from support.samples import MORE, samples
 
 SAMPLES = samples("definitions")
@@ -179,16 +178,6 @@ def test_line_ends_and_other_text_around_move_nothing(language: str) -> None:
     assert [item.name for item in defined(language, "\n\n" + text)] == [definition.name for definition in plain]
     assert defined(language, "") == ()
     assert defined(language, "\x00\udcff\x00\n") == ()
-
-
-def test_a_file_read_piece_by_piece_defines_the_same(monkeypatch) -> None:
-    """Above the window of the parser a file is cut between statements on the outermost level."""
-    monkeypatch.setattr(segments, "__defaults__", (1_000,))
-    text = PYTHON + "".join(f"\n\n# about f{n}\n@d\ndef f{n}(a):\n    def g(): pass\n    return a\n" for n in range(40))
-    file = SourceFile("r", "a.py", text)
-    assert len(list(segments(file, LANGUAGES["python"]))) > 1
-    defined = [defined for defined, *_ in defining_nodes(parse(file, LANGUAGES["python"]))]
-    assert [*definitions(file, LANGUAGES["python"])] == defined
 
 
 @pytest.mark.parametrize("language", SAMPLES)

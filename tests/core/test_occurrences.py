@@ -5,24 +5,23 @@ import keyword
 
 import pytest
 
-from repoeval_bench.core.definitions import identifiers_in, occurrences
+from repoeval_bench.core.definitions import calls_in, comments_in, identifiers_in
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import parse, segments
+from repoeval_bench.core.syntax import parse
 from support.samples import samples
 
 SAMPLES = samples("occurrences")
 
 
-def names(result):
-    return [(call.name, len(call.lines)) for call in result.calls]
-
-
 def look(language, text):
-    (parsed,) = segments(SourceFile("r", "f", text), LANGUAGES[language])
-    return occurrences(parsed)
+    return parse(SourceFile("r", "f", text), LANGUAGES[language])
+
+
+def names(parsed):
+    return [(name, len(lines)) for name, lines in calls_in(parsed)]
 
 
 @pytest.mark.parametrize("language", SAMPLES)
@@ -30,21 +29,11 @@ def test_calls_with_their_lines_and_comments_are_found(language):
     sample = SAMPLES[language]
     result = look(language, sample["text"])
     assert [f"{name}:{lines}" for name, lines in names(result)] == sample["calls"].split()
-    assert [span.start for span in result.comments] == sample["comments"]
-
-
-def test_a_file_in_pieces_finds_the_same_as_in_one():
-    text = "".join(f"def f{i}():\n    call_{i}(\n        {i},\n    )\n\n\n" for i in range(40))
-    file = SourceFile("r", "f", text)
-    whole = names(look("python", text))
-    pieces = [call for parsed in segments(file, LANGUAGES["python"], window=200) for call in names(occurrences(parsed))]
-    assert pieces == whole
-    assert len(whole) == 40
+    assert [span.start for span in comments_in(result)] == sample["comments"]
 
 
 def test_lines_are_those_of_a_file_with_form_feeds():
-    result = look("python", "x = 1\x0c\nfoo(\n  1)\n")
-    assert [(call.lines.start, call.lines.end) for call in result.calls] == [(2, 4)]
+    assert calls_in(look("python", "x = 1\x0c\nfoo(\n  1)\n")) == [("foo", LineSpan(2, 4))]
 
 
 IDENTIFIERS = samples("identifiers")

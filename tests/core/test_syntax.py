@@ -12,7 +12,7 @@ from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.syntax import TreeParser, bare_grammar, parse, segments
+from repoeval_bench.core.syntax import TreeParser, bare_grammar, parse
 
 LINES = st.lists(
     st.sampled_from(
@@ -26,19 +26,19 @@ LINES = st.lists(
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
-@given(rows=LINES, window=st.integers(1, 100))
-def test_a_node_is_at_the_lines_and_characters_of_its_text(newline: str, rows: list[str], window: int) -> None:
+@given(rows=LINES)
+def test_a_node_is_at_the_lines_and_characters_of_its_text(newline: str, rows: list[str]) -> None:
     """Identifiers and numbers have no line end in them, so the file holds their text as it is."""
     file = SourceFile("r", "a.py", newline.join(rows))
-    for parsed in segments(file, LANGUAGES["python"], window):
-        stack = [parsed.root]
-        while stack:
-            node = stack.pop()
-            stack += node.children
-            if node.type in ("identifier", "integer"):
-                chars = parsed.chars(node)
-                assert file.slice(chars) == parsed.text(node)
-                assert parsed.lines(node) == file.lines_of(chars)
+    parsed = parse(file, LANGUAGES["python"])
+    stack = [parsed.root]
+    while stack:
+        node = stack.pop()
+        stack += node.children
+        if node.type in ("identifier", "integer"):
+            chars = parsed.chars(node)
+            assert file.slice(chars) == parsed.text(node)
+            assert parsed.lines(node) == file.lines_of(chars)
 
 
 def test_the_lines_of_bytes_leave_blanks_at_the_ends_out() -> None:

@@ -20,7 +20,7 @@ from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import ENDINGS, Language, ending_of, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import segments
+from repoeval_bench.core.syntax import parse
 from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.own.history.repository import FileChange, History, MissingObjectError
@@ -336,7 +336,8 @@ def _code(
     if language and lines and (language.line_comment != "#" or any("#" in row for row in rows.values())):
         comments = GRAMMARS[language.name].comments
     span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
-    for parsed in segments(file, language) if language and comments else ():
+    if language and comments:
+        parsed = parse(file, language)
         for match in parsed.matches(comments, span):
             for node in (node for nodes in match.values() for node in nodes):
                 if rows.keys().isdisjoint(parsed.span(node)):

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.definitions import Definition, defining_nodes, legible_segments, occurrences
+from repoeval_bench.core.definitions import Definition, comments_in, defining_nodes, parse_legible
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -49,12 +49,10 @@ class Examined:
 
 def examine(file: SourceFile, language: Language) -> Examined:
     """Find the candidates of a file."""
-    comments: set[int] = set()
-    defined: list[Definition] = []
     # Not from the cache of `definitions`, which would keep the files of a whole tree.
-    for parsed in legible_segments(file, language):
-        comments |= comment_lines(file, occurrences(parsed).comments)
-        defined += [definition for definition, *_ in defining_nodes(parsed)]
+    parsed = parse_legible(file, language)
+    comments = comment_lines(file, comments_in(parsed))
+    defined = [definition for definition, *_ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()
     functions: list[TaskCandidate] = []
     seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None

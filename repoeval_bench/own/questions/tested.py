@@ -14,14 +14,14 @@ from itertools import chain
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.definitions import Definition, definitions, occurrences
+from repoeval_bench.core.definitions import Definition, calls_in, definitions
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import segments
+from repoeval_bench.core.syntax import parse
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.dataset.reading.code import is_test
@@ -141,17 +141,17 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
             doc = first_paragraph(definition.doc.text) if definition.doc else ""
             yield _Test(f"{file.path}::{definition.qualified}", definition.name, doc, ()), definition.body
     if language and (query := GRAMMARS[language.name].tests):
-        for parsed in segments(file, language):
-            for match in parsed.matches(query):
-                says = " ".join(parsed.text(match["text"][0])[1:-1].split())
-                yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
+        parsed = parse(file, language)
+        for match in parsed.matches(query):
+            says = " ".join(parsed.text(match["text"][0])[1:-1].split())
+            yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
 
 
 def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
     """Return (name, first line) of every call in a file."""
     language = _language(file)
-    parsed = segments(file, language) if language else ()
-    return tuple((call.name, call.lines.start) for tree in parsed for call in occurrences(tree).calls)
+    calls = calls_in(parse(file, language)) if language else ()
+    return tuple((name, lines.start) for name, lines in calls)
 
 
 def _words(name: str) -> list[str]:

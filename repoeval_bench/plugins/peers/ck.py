@@ -12,11 +12,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge, Le
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._cutter import Cutter, cut_spans
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
-from repoeval_bench.chunkers._tokens import LARGEST
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.fields import Doc
@@ -35,7 +34,7 @@ class CkChunker(Cutter):
     """
 
     name: ClassVar[str] = "ck"
-    chunk_size: Annotated[int, Ge(10), Le(LARGEST), Doc("characters of a chunk, whitespace included, at most")] = 1800
+    chunk_size: Annotated[int, Ge(10), Doc("characters of a chunk, whitespace included, at most")] = 1800
     language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:

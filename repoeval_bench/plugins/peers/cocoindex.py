@@ -16,11 +16,11 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge, Le
+from annotated_types import Ge
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
-from repoeval_bench.chunkers._tokens import LARGEST, Size
+from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
@@ -35,9 +35,7 @@ class CocoindexChunker(Peer):
     name: ClassVar[str] = "cocoindex"
     chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
     min_chunk_size: Annotated[Size | None, Doc("bytes of a chunk, at least; none: half of chunk_size")] = None
-    chunk_overlap: Annotated[
-        int, Ge(0), Le(LARGEST), Doc("bytes that a chunk repeats of the one before it, at most")
-    ] = 0
+    chunk_overlap: Annotated[int, Ge(0), Doc("bytes that a chunk repeats of the one before it, at most")] = 0
     language: LanguageName = "auto"
 
     @property

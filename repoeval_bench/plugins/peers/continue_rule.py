@@ -17,7 +17,7 @@ from repoeval_bench.chunkers._tokens import Ruler, Sized, counter
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
-from repoeval_bench.core.syntax import Parsed, segments
+from repoeval_bench.core.syntax import Parsed, parse
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -53,9 +53,9 @@ class ContinueChunker(Sized):
             return []
         if size < self.limit:
             return [Chunk.cut(file, CharSpan(0, len(file.text)))]
+        parsed = parse(file, language)
         return [
             Chunk.cut(file, parsed.chars(node), rewritten=collapsed)
-            for parsed in segments(file, language)
             for node, collapsed in self._definitions(parsed, ruler)
         ]
 
