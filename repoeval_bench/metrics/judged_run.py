@@ -134,6 +134,10 @@ class JudgedRun:
         """The gold of a query."""
         return look_up("gold", self.context.gold, query_id, "query")
 
+    def per_query(self, value: Callable[[str], float]) -> FloatArray:
+        """Return a value of every query, by its id: float64 (n_queries,)."""
+        return np.fromiter(map(value, self.query_ids), dtype=np.float64, count=self.n_queries)
+
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
         """Return `build()`, computed once for a `key` and shared by all measures."""
         if key not in self._memo:
