@@ -264,7 +264,6 @@ def _comparisons(
                 losses=wins if lower else losses,
                 n_queries=len(difference),
                 n_clusters=n_clusters,
-                n_repositories=len(set(scores.repos)),
                 effective_clusters=effective,
                 clustered_by=scores.cluster_kind,
                 family=family,
