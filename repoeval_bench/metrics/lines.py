@@ -144,7 +144,7 @@ def read_definitions(
     without a non-blank line are left out.
     """
     needed = [numbers for gold in definitions if (numbers := lines.all_of(gold))]
-    sought = frozenset().union(*needed)
+    sought: frozenset[int] = frozenset().union(*needed)
     reached: dict[int, int] = {}
     spent = 0
     for location in ranking:

@@ -58,7 +58,7 @@ def shown_measures(metrics: Metrics) -> list[str]:
     if set(LINE_MEASURES) <= set(measures):
         # Every budget is in the files; a table of them all would be wider than a screen.
         measures = [measure for measure in measures if measure not in LINE_MEASURES or measure in SHOWN]
-    groups = ("definition_", "line_", TEXT_MEASURES, "")
+    groups: tuple[str | tuple[str, ...], ...] = ("definition_", "line_", TEXT_MEASURES, "")
     return [*dict.fromkeys(name for group in groups for name in measures if name.startswith(group))]
 
 
