@@ -79,14 +79,8 @@ def compare(
     )
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
     flips = _flipped(table, columns)
-    tests = _tests(table, columns, flips[table.headline])
-    shown = [i for i, column in enumerate(columns) if column.measure in named]
-    return _comparisons(
-        table,
-        [columns[i] for i in shown],
-        {over: [of_mean[i] for i in shown] for over, of_mean in flips.items()},
-        [tests[i] for i in shown],
-    )
+    comparisons = _comparisons(table, columns, flips, _tests(table, columns, flips[table.headline]))
+    return Comparisons(comparison for comparison in comparisons if comparison.measure in named)
 
 
 def leads(
@@ -264,7 +258,6 @@ def _comparisons(
                 losses=wins if lower else losses,
                 n_queries=len(difference),
                 n_clusters=n_clusters,
-                n_repositories=len(set(scores.repos)),
                 effective_clusters=effective,
                 clustered_by=scores.cluster_kind,
                 family=family,

@@ -30,7 +30,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import QueryScores, together
+from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 from repoeval_bench.runs.view import RunView
@@ -316,7 +316,9 @@ def evidence_of(
     runs = [run for _, run in finished]
     labels = [candidate.label for candidate, _ in finished]
     measure, over = headline_measure(runs), runs[0].metrics.headline
-    sample, scores = _sample(runs)
+    joined = together([run.scores for run in runs])
+    scores, table = joined[0], np.column_stack([of_run.values[measure] for of_run in joined])
+    sample = Sample.of(table, scores.clusters, scores.repos, over)
     costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
     prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
     posterior = shrink(sample, prior, labels, costs)
@@ -343,24 +345,10 @@ def provisional_choice(
     request: RunRequest, finished: Sequence[tuple[SizedChunker, RunView]], language: str, reference_sets: ReferenceSets
 ) -> str | None:
     """Return the label of the best candidate by these runs alone, None for too few queries or candidates."""
-    candidates = [candidate for candidate, _ in finished]
-    if len(candidates) < 2:
+    if len(finished) < 2:
         return None
-    sample, scores = _sample([run for _, run in finished])
-    if len(scores) < FEWEST_TASKS:
-        return None
-    labels = [candidate.label for candidate in candidates]
-    posterior = shrink(sample, _prior(reference_sets, language, request, candidates), labels, [None] * len(labels))
-    return decide(posterior, _rng()).choice.name
-
-
-def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
-    """Return the headline measure of runs, a column each, and the scores of the first."""
-    measure = headline_measure(runs)
-    joined = together([run.scores for run in runs])
-    scores = joined[0]
-    table = np.column_stack([of_run.values[measure] for of_run in joined])
-    return Sample.of(table, scores.clusters, scores.repos, runs[0].metrics.headline), scores
+    measured = evidence_of(request, finished, 0.0, language, reference_sets)
+    return None if measured.evidence.n_queries < FEWEST_TASKS else decide(measured.posterior, _rng()).choice.name
 
 
 def _prior(

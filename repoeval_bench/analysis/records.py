@@ -207,7 +207,6 @@ class Comparison:
     losses: int
     n_queries: int
     n_clusters: int
-    n_repositories: int
     effective_clusters: float
     """Clusters of equal size that would give as much evidence."""
     clustered_by: str

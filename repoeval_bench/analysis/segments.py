@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,28 +37,29 @@ class Segment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentMean:
-    """A segment's mean with its 95 % interval (None for fewer than six clusters), and its counts."""
+class SegmentRow:
+    """A segment with its counts, and the 95 % interval of its mean or difference; None for fewer than six clusters."""
 
     by: str
     name: str
     n_queries: int
     n_clusters: int
-    mean: float
     ci: Interval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SegmentDifference:
+class SegmentMean(SegmentRow):
+    """A segment's mean."""
+
+    mean: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SegmentDifference(SegmentRow):
     """A segment's paired difference; `against`: its sign is opposite to the overall one."""
 
-    by: str
-    name: str
-    n_queries: int
-    n_clusters: int
     baseline: float
     difference: float
-    ci: Interval
     against: bool
 
 
@@ -183,15 +185,8 @@ def find(scores: QueryScores, by: str, name: str) -> Segment:
 
 def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str, over: Headline) -> list[SegmentMean]:
     """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
-    means = []
-    for part in segments:
-        n_clusters, (mean,), (ci,) = _means(scores, part, scores.values[measure], over)
-        means.append(
-            SegmentMean(
-                by=part.by, name=part.name, n_queries=len(part.positions), n_clusters=n_clusters, mean=mean, ci=ci
-            )
-        )
-    return means
+    rows = (_row(scores, part, scores.values[measure], over) for part in segments)
+    return [SegmentMean(**counts, mean=mean) for counts, (mean,) in rows]
 
 
 def segment_differences(
@@ -205,30 +200,24 @@ def segment_differences(
     base = joined.values[measure]
     both = np.column_stack([other.values[measure] - base, base])
     overall = float(Sample.of(both, joined.clusters, joined.repos, over).mean()[0])
-    compared = []
-    for part in segments:
-        n_clusters, (difference, level), (ci, _) = _means(joined, part, both, over)
-        compared.append(
-            SegmentDifference(
-                by=part.by,
-                name=part.name,
-                n_queries=len(part.positions),
-                n_clusters=n_clusters,
-                baseline=level,
-                difference=difference,
-                ci=ci,
-                against=difference * overall < 0 and abs(difference) > 1e-12,
-            )
+    rows = (_row(joined, part, both, over) for part in segments)
+    return [
+        SegmentDifference(
+            **counts,
+            baseline=level,
+            difference=difference,
+            against=difference * overall < 0 and abs(difference) > 1e-12,
         )
-    return compared
+        for counts, (difference, level) in rows
+    ]
 
 
-def _means(
-    scores: QueryScores, part: Segment, values: FloatArray, over: Headline
-) -> tuple[int, list[float], list[Interval]]:
-    """Return the segment's number of clusters, and the mean and interval of each column of values of all queries."""
+def _row(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> tuple[dict[str, Any], list[float]]:
+    """Return the fields of a segment's row, with the first column's interval, and the mean of each column of values."""
     inside = scores.take(part.positions)
-    return len(set(inside.clusters)), *mean_intervals(values[part.positions], inside.clusters, inside.repos, over)
+    means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over)
+    n_queries, n_clusters = len(part.positions), len(set(inside.clusters))
+    return {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
 
 
 def furthest_apart(

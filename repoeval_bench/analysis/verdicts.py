@@ -84,7 +84,7 @@ class Verdict:
     """The verdict on several runs of one question by one measure.
 
     `reference` is the run with the best mean; under `BASELINE` it is the baseline. `others` are the rest, the nearest
-    to the best mean first. p is adjusted by Holm over `family` tests, of `pairs` pairs of runs. `measure` is a column's
+    to the best mean first. p is adjusted by Holm over `family` tests. `measure` is a column's
     name, `over` the mean that decides. Signs are flipped by `clustered_by` (`file`, `group of files`, `query`, or a
     field). The counts are 0 for a single run.
     """
@@ -96,7 +96,6 @@ class Verdict:
     reference: ScoredRun
     others: tuple[Rival, ...] = ()
     family: int = 0
-    pairs: int = 0
     n_queries: int = 0
     n_clusters: int = 0
     clustered_by: str = "file"
@@ -310,7 +309,6 @@ def decide(
     of_measure = {run.treatment: run for run in differences if run.measure == measure}
     others = tuple(_rival(run, of_measure[run.name].reversed()) for run in ranked if run is not reference)
     first = next(iter(of_measure.values()))
-    compared = {(run.baseline, run.treatment) for run in comparisons}
     return Verdict(
         result=_result(best, reference, others, measure),
         protocol=protocol,
@@ -319,7 +317,6 @@ def decide(
         reference=reference,
         others=others,
         family=first.family,
-        pairs=first.family if first.primary else len(compared),
         n_queries=first.n_queries,
         n_clusters=first.n_clusters,
         clustered_by=first.clustered_by,

@@ -1,6 +1,5 @@
 """Ceilings: scores of a ranker that knows the gold, exact for measures over chunks, else a greedy lower bound."""
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -124,17 +123,16 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
     the nws (non-whitespace characters) of its header and lines. Equal chunks come by file, then lines.
     """
     worth: dict[Hashable, float] = defaultdict(float)
-    numbers_of_golds = [lines.all_of(gold) for gold in golds]
-    for numbers in numbers_of_golds:
+    for gold in golds:
+        numbers = lines.all_of(gold)
         for number in numbers:
             worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
-    ascending = sorted(set().union(*numbers_of_golds))
-    contents: dict[str, frozenset[int]] = {}
-    for chunk_id, location in chunks.items():
-        own = lines.numbers(location)
-        first, last = bisect_left(ascending, own.start), bisect_left(ascending, own.stop)
-        if first < last:
-            contents[chunk_id] = frozenset(ascending[first:last])
+    of_golds = frozenset(worth)
+    contents = {
+        chunk_id: held
+        for chunk_id, location in chunks.items()
+        if (held := of_golds.intersection(lines.numbers(location)))
+    }
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[Hashable] = set()
     order: list[str] = []

@@ -1,7 +1,7 @@
 """Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors, by sub-topics."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from functools import partial
 from math import fsum, log2
 from typing import Annotated
@@ -32,7 +32,7 @@ _among_first = partial(measure, cutoff="must", ceiling=None)
 )
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     """Number of different files among the first k."""
-    return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
+    return run.per_query(lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 @_among_first(
@@ -65,7 +65,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
         novel = sum(all(jaccard(bag, higher) < NOVEL_BELOW for higher in bags[:i]) for i, bag in enumerate(bags))
         return novel / len(bags) if bags else 0.0
 
-    return _per_query(run, value)
+    return run.per_query(value)
 
 
 @_among_first(
@@ -85,7 +85,7 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
         pairs = similarity[np.triu_indices(len(similarity), k=1)]
         return float(np.mean(1.0 - pairs)) if len(pairs) else 0.0
 
-    return _per_query(run, value)
+    return run.per_query(value)
 
 
 @_among_first(
@@ -133,10 +133,6 @@ def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
     return product
 
 
-def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
-    return np.fromiter(map(value, run.query_ids), dtype=np.float64, count=run.n_queries)
-
-
 @measure(
     formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",
     source="Clarke et al. 2008; ndeval",
@@ -157,7 +153,7 @@ def alpha_ndcg(
         ideal = _dcg((subtopics[i] for i in greedy_ideal(subtopics, k or len(subtopics), alpha)), alpha)
         return _dcg((subtopics.get(i, ()) for i in run.ranking(query_id)[:k]), alpha) / ideal if ideal else 0.0
 
-    return _per_query(run, value)
+    return run.per_query(value)
 
 
 def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alpha: float) -> list[str]:

@@ -115,12 +115,7 @@ class JudgedRun:
 
     def places(self, query_id: str, k: int | None = None) -> list[ChunkPlace]:
         """Places of the chunks retrieved for a query, best first, the first k of them."""
-        places = self.context.places or {}
-        ranking = self.ranking(query_id)[:k]
-        try:
-            return [places[chunk_id] for chunk_id in ranking]
-        except KeyError:
-            return [look_up("places", places, chunk_id, "chunk") for chunk_id in ranking]
+        return [look_up("places", self.context.places, i, "chunk") for i in self.ranking(query_id)[:k]]
 
     def read(self, query_id: str) -> Iterable[ChunkPlace]:
         """Return what is read, in order: the chunks' places, or with `brought` all lines that they bring, each once."""
@@ -133,6 +128,10 @@ class JudgedRun:
     def gold(self, query_id: str) -> Gold:
         """The gold of a query."""
         return look_up("gold", self.context.gold, query_id, "query")
+
+    def per_query(self, value: Callable[[str], float]) -> FloatArray:
+        """Return a value of every query, by its id: float64 (n_queries,)."""
+        return np.fromiter(map(value, self.query_ids), dtype=np.float64, count=self.n_queries)
 
     def once(self, key: Hashable, build: Callable[[], _T]) -> _T:
         """Return `build()`, computed once for a `key` and shared by all measures."""

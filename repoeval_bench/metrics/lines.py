@@ -3,20 +3,16 @@
 They are comparable between chunkers, unlike those of chunks.
 """
 
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import partial
-from itertools import chain
 from math import inf
-from typing import NamedTuple
 
 import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, look_up
 from repoeval_bench.metrics.definition import measure
-from repoeval_bench.metrics.judged_run import FloatArray, IntArray, JudgedRun, share
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, share
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, area_under, read_lines
 
 _at_budget = partial(
@@ -109,7 +105,7 @@ _of_definitions = partial(
 )
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     """Share of the needed definitions whose lines are all in the first B characters retrieved."""
-    return _ends(run, budget).within(budget)
+    return _read_whole(run, budget)
 
 
 @_of_definitions(
@@ -121,38 +117,22 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
     """Share of the needed definitions retrieved, averaged over all budgets from 0 to 12,000 characters."""
-    return area_under(_ends(run).within, run.n_queries)
+    return area_under(partial(_read_whole, run), run.n_queries)
 
 
-class _Ends(NamedTuple):
-    """The nws spent when each definition was read, float64, with its query; and how many a query needs."""
-
-    spent: FloatArray
-    query: IntArray
-    needed: IntArray
-
-    def within(self, budget: float) -> FloatArray:
-        """Return the share of each query's definitions that are read within a budget, 0 without any."""
-        return share(np.bincount(self.query[self.spent <= budget], minlength=len(self.needed)), self.needed)
-
-
-def _ends(run: JudgedRun, budget: int = 0) -> _Ends:
-    limit = max(budget, BUDGETS[-1])
-    return run.once(("definitions", limit), lambda: _read(run, limit))
-
-
-def _read(run: JudgedRun, limit: int) -> _Ends:
-    context = run.context
+def _read_whole(run: JudgedRun, budget: float) -> FloatArray:
+    """Return the share of each query's definitions that are read within a budget, 0 without any: (n_queries,)."""
+    context, limit = run.context, max(budget, BUDGETS[-1])
     lines = Lines.of(context.line_nws or {})
-    ends = [
-        read_definitions(
+
+    def read(query_id: str) -> list[float]:
+        return read_definitions(
             run.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
         )
-        for query_id in run.query_ids
-    ]
-    needed = np.array(list(map(len, ends)), dtype=np.int64)
-    spent = np.array(list(chain.from_iterable(ends)), dtype=np.float64)
-    return _Ends(spent, np.repeat(np.arange(len(ends)), needed), needed)
+
+    ends = run.once(("definitions", limit), lambda: [read(query_id) for query_id in run.query_ids])
+    whole = np.array([sum(end <= budget for end in of_query) for of_query in ends])
+    return share(whole, np.array([len(of_query) for of_query in ends]))
 
 
 def read_definitions(
@@ -163,31 +143,18 @@ def read_definitions(
     Chunks are read as for line measures: in order, line by line, up to the first line that does not fit. Definitions
     without a non-blank line are left out.
     """
-    unread = [set(lines.all_of(gold)) for gold in definitions]
-    unread = [numbers for numbers in unread if numbers]
-    ends = [inf] * len(unread)
-    needed_by: dict[int, list[int]] = defaultdict(list)
-    for i, numbers in enumerate(unread):
-        for number in numbers:
-            needed_by[number].append(i)
-    ascending = sorted(needed_by)
+    needed = [numbers for gold in definitions if (numbers := lines.all_of(gold))]
+    sought: frozenset[int] = frozenset().union(*needed)
+    reached: dict[int, int] = {}
     spent = 0
     for location in ranking:
         chunk = lines.read(location)
-        numbers_read = lines.numbers(location)
-        first = bisect_left(ascending, numbers_read.start)
-        if first < len(ascending) and ascending[first] < numbers_read.stop:  # few chunks hold a needed line
-            needed = [index for index, number in enumerate(chunk.lines.tolist()) if number in needed_by]
-            reached = (np.cumsum(chunk.nws) + spent).tolist() if needed else []
-            for index in needed:
-                number, cost = int(chunk.lines[index]), reached[index]
-                if cost > limit:
-                    break
-                for i in needed_by.pop(number):
-                    unread[i].discard(number)
-                    if not unread[i]:
-                        ends[i] = cost
+        if sought.intersection(lines.numbers(location)):  # few chunks hold a needed line
+            costs = (np.cumsum(chunk.nws) + spent).tolist()
+            for number, cost in zip(chunk.lines.tolist(), costs, strict=True):
+                if number in sought and cost <= limit:
+                    reached.setdefault(number, cost)
         spent += chunk.cost
-        if spent > limit or not needed_by:
+        if spent > limit or len(reached) == len(sought):
             break
-    return ends
+    return [max(reached.get(number, inf) for number in numbers) for numbers in needed]

@@ -12,7 +12,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.given import Judgements, Rankings
-from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
+from repoeval_bench.metrics.judged_run import FloatArray, judge
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
 
 
@@ -113,23 +113,18 @@ def score_run(
     Scores are from 0 to 1 unless the measure says otherwise. UsageError: an unknown measure. MetricError: ids that are
     not text, duplicate ids, scores that are no numbers, negative gains, or a measure whose input is missing.
     """
-    return score_judged(judge(run, qrels, context), measures)
-
-
-def score_judged(run: JudgedRun, measures: str | Measure | Iterable[str | Measure]) -> RunScores:
-    """Score a run whose ranks of relevant chunks are known."""
-    parsed = parse_measures(measures)
-    available = {"ranking"} | run.context.has()
+    judged, parsed = judge(run, qrels, context), parse_measures(measures)
+    available = {"ranking"} | judged.context.has()
     for measure in parsed:
         if lacking := sorted(measure.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")
     return RunScores(
-        query_ids=run.query_ids,
-        values=MappingProxyType({str(measure): measure(run) for measure in parsed}),
-        without_relevant=int((run.n_relevant() == 0).sum()),
-        missing=run.missing,
-        unjudged=run.unjudged,
-        strategy_counts=MappingProxyType({"qrels": run.n_queries}),
+        query_ids=judged.query_ids,
+        values=MappingProxyType({str(measure): measure(judged) for measure in parsed}),
+        without_relevant=int((judged.n_relevant() == 0).sum()),
+        missing=judged.missing,
+        unjudged=judged.unjudged,
+        strategy_counts=MappingProxyType({"qrels": judged.n_queries}),
     )
 
 

@@ -22,19 +22,20 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, sh
 )
 def target_ndcg(run: JudgedRun, k: int | None) -> FloatArray:
     """Normalised DCG over targets: a target, a whole file or lines of one, counts at its first chunk alone."""
-    return np.array([_of_query(run, query_id, k) for query_id in run.query_ids], dtype=np.float64)
 
+    def value(query_id: str) -> float:
+        targets = run.gold(query_id)
+        if not targets:
+            return 0.0
+        places = run.places(query_id, k)
+        ranks = {
+            next((rank for rank, place in enumerate(places, start=1) if place.overlap(target)), None)
+            for target in targets
+        }
+        ideal = range(1, min(len(targets), k or len(targets)) + 1)
+        return sum(1 / log2(rank + 1) for rank in ranks if rank) / sum(1 / log2(rank + 1) for rank in ideal)
 
-def _of_query(run: JudgedRun, query_id: str, k: int | None) -> float:
-    targets = run.gold(query_id)
-    if not targets:
-        return 0.0
-    places = run.places(query_id, k)
-    ranks = {
-        next((rank for rank, place in enumerate(places, start=1) if place.overlap(target)), None) for target in targets
-    }
-    ideal = range(1, min(len(targets), k or len(targets)) + 1)
-    return sum(1 / log2(rank + 1) for rank in ranks if rank) / sum(1 / log2(rank + 1) for rank in ideal)
+    return run.per_query(value)
 
 
 _fit = partial(

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from functools import partial
 
-import numpy as np
-
 from repoeval_bench.core.extras import require
 from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import measure
@@ -26,9 +24,7 @@ def _lines(done: WrittenCompletion) -> tuple[list[str], list[str]]:
 
 def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion], float]) -> FloatArray:
     del k
-    table = run.context.written
-    values = (value(look_up("written", table, query_id, "query")) for query_id in run.query_ids)
-    return np.fromiter(values, dtype=np.float64, count=run.n_queries)
+    return run.per_query(lambda query_id: value(look_up("written", run.context.written, query_id, "query")))
 
 
 @_of_text(

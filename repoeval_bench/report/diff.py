@@ -7,8 +7,7 @@ from repoeval_bench.analysis.diff import Diff, Why
 from repoeval_bench.analysis.segments import (
     Segmentation,
     SegmentComparison,
-    SegmentDifference,
-    SegmentMean,
+    SegmentRow,
 )
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.analysis.verification import Verification
@@ -101,7 +100,7 @@ def _columns(clusters: str) -> list[Column]:
     return [Column(name="by"), Column(name="segment", width=48), *figures(*names, number="d")]
 
 
-def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Cell, ...]]:
+def _names(segments: Sequence[SegmentRow]) -> list[tuple[Cell, ...]]:
     """The first cells of every row; a fact is named in the first of its rows only."""
     facts = [segment.by for segment in segments]
     return [
@@ -122,7 +121,7 @@ def _furthest(comparison: SegmentComparison) -> str:
     return f"the difference varies most by {comparison.furthest[0].by}, from {ends[0]} to {ends[1]}"
 
 
-def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:
+def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
     """Return a sentence that names the intervals over few clusters; "" if there are none."""
     small = [segment for segment in segments if segment.ci is not None and segment.n_clusters < FEW_CLUSTERS]
     if not small:

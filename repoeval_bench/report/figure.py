@@ -45,7 +45,7 @@ VARIABLES: Mapping[str, tuple[str, str]] = {
 }
 """Custom property of CSS -> its colour on light and on dark paper."""
 
-_RC = {
+_RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
     "text.color": INK,
@@ -108,7 +108,7 @@ def draw(
     import matplotlib as mpl
     from matplotlib.figure import Figure as Drawing
 
-    with mpl.rc_context(style_settings()):
+    with mpl.rc_context(_RC):
         drawing = Drawing(figsize=(width, height), layout="constrained")
         axes = drawing.add_subplot()
         axes.tick_params(length=0)
@@ -150,7 +150,7 @@ def _saved(figure: Figure, form: str) -> bytes:
     stream = io.BytesIO()
     # The salt makes ids the same each time, and another figure's others; what is left out names version and date.
     nothing = {"Software": None} if form == "png" else {"Date": None, "Creator": None, "Format": None, "Type": None}
-    with mpl.rc_context(style_settings(svg__hashsalt=figure.name)):
+    with mpl.rc_context(_RC | {"svg.hashsalt": figure.name}):
         figure.drawn.savefig(stream, format=form, dpi=PNG_DPI if form == "png" else "figure", metadata=nothing)
     return stream.getvalue()
 
@@ -184,11 +184,6 @@ def svg(figure: Figure, *, themed: bool = False) -> str:
 
 def _short(number: re.Match[str]) -> str:
     return f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
-
-
-def style_settings(**more: Any) -> dict[Any, Any]:
-    """Return matplotlib's settings for drawing and saving; `more` are others, with `__` for the dot in a name."""
-    return {**_RC, **{key.replace("__", "."): value for key, value in more.items()}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from repoeval_bench.analysis.comparable import check_comparable, run_names
 from repoeval_bench.analysis.means import Curve, over_budgets, over_ranks
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.report.figure import INK, MUTED, PAPER, Figure, Look, draw, looks
-from repoeval_bench.report.html.tables import RankedRow, Ranking
+from repoeval_bench.report.html.tables import Ranking
 from repoeval_bench.report.text import elided, heading, short_names, with_interval
 from repoeval_bench.runs.view import RunView
 
@@ -174,7 +174,11 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         lines = [*wrap(ranks.axis, WORDS), *wrap(ranks.explained, WORDS)]
         axes.figure.supxlabel("\n".join(lines), x=0.015, ha="left", size=8.5, color=MUTED)
 
-    words = "; ".join(f"{row.name}: {_in_words(ranks, row)}" for row in others)
+    differences = [
+        (row.name, ranks.scale * (row.difference or 0.0), row.ci and (ranks.scale * row.ci[0], ranks.scale * row.ci[1]))
+        for row in others
+    ]
+    words = "; ".join(f"{name}: {with_interval(value, ci, ranks.digits)}" for name, value, ci in differences)
     return draw(
         "ranking-plot",
         f"Difference to {elided(first.name, 30)}, the {ranks.to}",
@@ -183,11 +187,6 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         width=WIDTH,
         height=1.35 + 0.27 * len(ranks.rows),
     )
-
-
-def _in_words(ranks: Ranking, row: RankedRow) -> str:
-    low_high = row.ci and (ranks.scale * row.ci[0], ranks.scale * row.ci[1])
-    return with_interval(ranks.scale * (row.difference or 0.0), low_high, ranks.digits)
 
 
 def _two_lines(name: str) -> str:

@@ -58,7 +58,7 @@ def shown_measures(metrics: Metrics) -> list[str]:
     if set(LINE_MEASURES) <= set(measures):
         # Every budget is in the files; a table of them all would be wider than a screen.
         measures = [measure for measure in measures if measure not in LINE_MEASURES or measure in SHOWN]
-    groups = ("definition_", "line_", TEXT_MEASURES, "")
+    groups: tuple[str | tuple[str, ...], ...] = ("definition_", "line_", TEXT_MEASURES, "")
     return [*dict.fromkeys(name for group in groups for name in measures if name.startswith(group))]
 
 
@@ -135,37 +135,27 @@ def losses(run: RunView) -> list[str]:
 def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:
     """Return a note on each run whose log lacks queries, by `measure` or by the run's own headline measure."""
     runs = list({run.folder: run for run in runs}.values())
-    names = short_names(run_names(runs))
-    return [
-        _unanswered(run, name, measure) for run, name in zip(runs, names, strict=True) if run.counts.queries_not_in_log
-    ]
-
-
-def _unanswered(run: RunView, name: str, measure: str | None) -> str:
-    measure = measure or headline_measure([run])
-    lost, queries = run.counts.queries_not_in_log, run.counts.queries
-    mean, over_answered = run.metrics.micro[measure], mean_of_answered(run, measure)
-    return (
-        f"{name}: {lost} of {count(queries, 'query')} are not in the log and score 0; without them {heading(measure)} "
-        f"is {over_answered:.3f}, not {mean:.3f}"
-    )
+    lines = []
+    for run, name in zip(runs, short_names(run_names(runs)), strict=True):
+        if lost := run.counts.queries_not_in_log:
+            by = measure or headline_measure([run])
+            lines.append(
+                f"{name}: {lost} of {count(run.counts.queries, 'query')} are not in the log and score 0; without them "
+                f"{heading(by)} is {mean_of_answered(run, by):.3f}, not {run.metrics.micro[by]:.3f}"
+            )
+    return lines
 
 
 def too_short(metrics: Metrics) -> str:
     """Return a note if the ranked chunks have fewer characters than the areas go up to; "" if they have enough."""
-    most = BUDGETS[-1]
+    most, size = BUDGETS[-1], metrics.chunk_nws.mean if metrics.chunk_nws else 0.0
     areas = [name for name in ("definition_recall_auc", "line_recall_auc") if name in metrics.micro]
     of_repository = metrics.counts.chunks / max(1, len(metrics.per_repo))
-    if not areas or metrics.chunk_nws is None or metrics.chunk_nws.mean < 1 or metrics.around:
+    if not areas or metrics.around or of_repository <= metrics.k or not 1 <= size < most / metrics.k:
         return ""
-    if of_repository <= metrics.k:
-        return ""
-    if (read := metrics.k * metrics.chunk_nws.mean) >= most:
-        return ""
-    enough = ceil(most / metrics.chunk_nws.mean)
     return (
-        f"{metrics.k} chunks have about {read:,.0f} characters without whitespace, and {heading(areas[0])} goes up to "
-        f"{most:,}; --k {enough} ranks enough"
+        f"{metrics.k} chunks have about {metrics.k * size:,.0f} characters without whitespace, and {heading(areas[0])} "
+        f"goes up to {most:,}; --k {ceil(most / size)} ranks enough"
     )
 
 

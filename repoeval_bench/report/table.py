@@ -124,15 +124,9 @@ def make_table(
     title: str = "",
     notes: Iterable[str] = (),
 ) -> Table:
-    """A table from plain values: a string is a column of text, a sequence of cells is a row without emphasis.
-
-    A ValueError where a row has more or fewer cells than there are columns.
-    """
+    """A table from plain values: a string is a column of text, a sequence of cells is a row without emphasis."""
     heads = tuple(Column(name=column) if isinstance(column, str) else column for column in columns)
     table_rows = tuple(row if isinstance(row, TableRow) else TableRow(tuple(row)) for row in rows)
-    for row in table_rows:
-        if len(row.cells) != len(heads):
-            raise ValueError(f"a row has {len(row.cells)} cells under {len(heads)} columns")
     return Table(columns=heads, rows=table_rows, title=tuple(title.splitlines()), notes=tuple(notes))
 
 

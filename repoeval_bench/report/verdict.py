@@ -49,8 +49,6 @@ NAMED = 5
 _LONGEST = 28
 """Most characters of a run's name in the verdict, so that it fits in four lines."""
 
-_NOTHING = "So there is nothing to compare; repoeval-bench logs diagnose looks for the reason."
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordedVerdict:
@@ -102,10 +100,15 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
     match verdict.result:
         case Result.NOTHING_FOUND:
             zero = f"the {verdict.over} mean of {what} is 0 for each of them"
-            return f"No run retrieved a target {where}: {zero}. {_NOTHING}"
+            way_out = "So there is nothing to compare; repoeval-bench logs diagnose looks for the reason."
+            return f"No run retrieved a target {where}: {zero}. {way_out}"
         case Result.BASELINE:
-            by_name = {rival.treatment: rival for rival in verdict.differences if rival.measure == verdict.measure}
-            pieces = [_beside(by_name[rival.run.name], names[rival.run.run_id]) for rival in verdict.others]
+            by_name = {pair.treatment: pair for pair in verdict.differences if pair.measure == verdict.measure}
+            pieces = [
+                f"{names[rival.run.run_id]} {_estimate(pair.difference, pair.ci, '+')}, {outcome_name(pair.verdict)}"
+                for rival in verdict.others
+                for pair in [by_name[rival.run.name]]
+            ]
             more = len(pieces) - _INTERVALS
             beside = "; ".join([*pieces[:_INTERVALS], *([count(more, "other")] if more > 0 else [])])
             return f"Against the baseline {best} ({reached}) {where}: {beside}."
@@ -167,11 +170,6 @@ def _short_list(rivals: Sequence[Rival], names: Mapping[str, str]) -> str:
     """Return one or two by name; for more, the first and the number of others."""
     first, *rest = [names[rival.run.run_id] for rival in rivals]
     return f"{first} and {count(len(rest), 'other')}" if len(rest) > 1 else " and ".join([first, *rest])
-
-
-def _beside(comparison: Comparison, name: str) -> str:
-    """Return a run's difference to the baseline, where the runs were not compared with the best."""
-    return f"{name} {_estimate(comparison.difference, comparison.ci, '+')}, {outcome_name(comparison.verdict)}"
 
 
 def _alone(run: RunView, name: str, verdict: Verdict) -> str:

@@ -157,7 +157,7 @@ def report_page(
             shlex.join(["repoeval-bench", "report", *(() if answer else ids), "-o", Path(output).name]),
         ],
         skipped=[*dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))],
-        made=[_made(run) for run in stored],
+        runs_lines=[_lines_of(run) for run in stored],
         characters_note=CHARACTERS_NOTE.capitalize(),
         version=version("repoeval-bench"),
         style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
@@ -234,7 +234,7 @@ def _run_colours(stored: Sequence[RunView]) -> str:
     )
 
 
-def _made(run: RunView) -> list[str]:
+def _lines_of(run: RunView) -> list[str]:
     """Return when and from which code a run was made, and its sizes, counts and losses."""
     code = run.manifest.code
     commit = f", commit {code.commit}{' with changes' if code.dirty else ''}" if code.commit else ""
