@@ -6,7 +6,7 @@ Header and text are embedded together. A header moves no span, so the same lines
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -73,7 +73,7 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     if kind == "context":
         imports = _imported(file, language)
         return [replace(chunk, header=_context(file, chunk, declared, imports, language)) for chunk in chunks]
-    return _with_scopes(file, chunks, declared, language.line_comment)
+    return [replace(chunk, header=_scope(file, chunk, declared, language.line_comment)) for chunk in chunks]
 
 
 def _stem(path: str) -> str:
@@ -107,35 +107,16 @@ def _context(
         "After: ": ", ".join(before),
         "Before: ": ", ".join(after),
     }
-    return "".join(f"{language.line_comment} {name}{value}\n" for name, value in parts.items() if value)
+    return _comment(parts, language.line_comment)
 
 
-def _with_scopes(
-    file: SourceFile, chunks: Sequence[Chunk], declared: Sequence[Definition], comment: str
-) -> list[Chunk]:
-    """Add `scope` headers in one sweep over definitions and chunks, both in the order of the file."""
-    around: list[Definition] = []
-    following = 0
-    headed: list[Chunk] = []
-    for chunk in chunks:
-        while following < len(declared) and declared[following].lines.start < chunk.lines.start:
-            _close(around, declared[following].lines.start)
-            around.append(declared[following])
-            following += 1
-        _close(around, chunk.lines.start)
-        inside = following
-        while inside < len(declared) and declared[inside].lines.start < chunk.lines.end:
-            inside += 1
-        lines = [file.path]
-        if around:
-            lines.append("in: " + " > ".join(definition.signature for definition in around))
-        if inside > following:
-            lines.append("defines: " + "; ".join(definition.signature for definition in declared[following:inside]))
-        headed.append(replace(chunk, header="".join(f"{comment} {line}\n" for line in lines)))
-    return headed
+def _scope(file: SourceFile, chunk: Chunk, declared: Sequence[Definition], comment: str) -> str:
+    """Return a header of the path, the definitions around the start of a chunk, and those that begin in it."""
+    around = [item.signature for item in declared if item.lines.start < chunk.lines.start < item.lines.end]
+    inside = [item.signature for item in declared if chunk.lines.start <= item.lines.start < chunk.lines.end]
+    parts = {"": file.path, "in: ": " > ".join(around), "defines: ": "; ".join(inside)}
+    return _comment(parts, comment)
 
 
-def _close(around: list[Definition], line: int) -> None:
-    """Remove the definitions that end before a line."""
-    while around and around[-1].lines.end <= line:
-        around.pop()
+def _comment(parts: Mapping[str, str], mark: str) -> str:
+    return "".join(f"{mark} {name}{value}\n" for name, value in parts.items() if value)

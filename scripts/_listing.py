@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 from packaging.version import InvalidVersion, Version
 
-from repoeval_bench.dataset.reading.opening import Npm, PyPI, ask_npm, metadata, stated_licence
+from repoeval_bench.core.json_reader import parse_loose
+from repoeval_bench.dataset.archives import read_archive
+from repoeval_bench.dataset.reading.opening import Npm, PyPI, ask_npm
 from repoeval_bench.dataset.sources import SourceError
 
 SOURCES = {"npm": "npm:{}@{}", "pypi": "pypi:{}=={}"}
@@ -83,12 +85,24 @@ def _time(stated: object) -> datetime | None:
 
 def licence(registry: Npm | PyPI, path: Path) -> str:
     """Return the stated licence of a fetched package, as an SPDX expression if possible; "" if none is stated."""
-    return stated_licence(path) if isinstance(registry, Npm) else _licence_of_index(path)
+    return _licence_of_npm(path) if isinstance(registry, Npm) else _licence_of_index(path)
+
+
+def _licence_of_npm(path: Path) -> str:
+    """Return the `license` of the package.json in a tarball."""
+    stated = parse_loose(_outermost(path, "package.json") or b"{}").get("license")
+    return stated if isinstance(stated, str) else ""
+
+
+def _outermost(path: Path, *names: str) -> bytes:
+    """Return the first file with one of these names in the outermost folder of an archive; nothing if there is none."""
+    members = (member for member in read_archive(path) if member.path.partition("/")[2] in names)
+    return next((member.read() for member in members), b"")
 
 
 def _licence_of_index(path: Path) -> str:
     """Return the `License-Expression`, else the licences of the classifiers."""
-    headers = HeaderParser().parsestr(metadata(path))
+    headers = HeaderParser().parsestr(_outermost(path, "METADATA", "PKG-INFO").decode("utf-8", "replace"))
     if stated := headers["License-Expression"]:
         return str(stated)
     classifiers = [

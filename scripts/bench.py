@@ -216,7 +216,7 @@ def cache(_source: str, quick: bool) -> Iterator[Row]:
             store = VectorCache(Path(name))
             for start in range(0, n, at_once):
                 part = zip(keys[start : start + at_once], vectors[start : start + at_once], strict=True)
-                store.write({key: vector.tobytes() for key, vector in part}, "vector", "random vectors")
+                store.write({key: vector.tobytes() for key, vector in part})
             store.close()
 
         def read() -> None:

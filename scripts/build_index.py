@@ -21,7 +21,7 @@ from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.index import Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks, task_sets
 from repoeval_bench.dataset.sources.archived import MirrorFolder
-from repoeval_bench.dataset.trees import decode, identify_licence, is_included_path, is_source_path, text_hash
+from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -81,13 +81,24 @@ def _prompt_range(task: Task, file: SourceFile) -> CharSpan | None:
     return None if start < 0 else CharSpan(start, start + len(task.prompt))
 
 
+_LICENCES = {
+    "Apache License Version 2.0": "Apache-2.0",
+    "MIT License": "MIT",
+    "BSD 2-Clause License": "BSD-2-Clause",
+    "BSD 3-Clause License": "BSD-3-Clause",
+    "Attribution-NonCommercial 4.0 International": "CC-BY-NC-4.0",
+}
+"""Beginning of a licence's text, blanks squeezed -> its SPDX identifier."""
+
+
 def _repositories(files: Iterable[SourceFile], tasks: Iterable[Task], blobs: Mapping[str, bytes]) -> str:
     n_files = Counter(file.repo for file in files)
     n_tasks = Counter(task.repo for task in tasks)
     results = {}
     for repo in sorted(n_files):
         text = decode(blobs[f"{repo}/LICENSE"])
-        licence = identify_licence(text)
+        squeezed = " ".join(text.split())
+        licence = next((name for begin, name in _LICENCES.items() if squeezed.startswith(begin)), None)
         if licence is None:
             raise DatasetError(f"the licence of {repo} is not recognised: it begins {text.strip()[:60]!r}")
         results[repo] = asdict(Repository(n_tasks[repo], n_files[repo], licence))

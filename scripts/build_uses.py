@@ -27,10 +27,9 @@ if TYPE_CHECKING:
 
 
 def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
-    """Return the table of a benchmark's tasks; print how names resolved, and why others did not."""
+    """Return the table of a benchmark's tasks; print how surely definitions are known."""
     repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
     uses: Uses = {}
-    names, resolved, without = 0, Counter[str](), Counter[str]()
     with ProcessPoolExecutor(workers) as pool:
         jobs = [
             pool.submit(resolve_tasks, [task for task in benchmark.tasks if task.repo == repo], benchmark.files[repo])
@@ -39,14 +38,10 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
         for job in jobs:
             result = job.result()
             uses |= result.uses
-            names += result.names
-            resolved.update(result.resolved)
-            without.update(result.without)
             for task_id in result.unread:
                 print(f"note: {task_id}: its file cannot be read")
     tiers = Counter(use.tier for of_task in uses.values() for use in of_task)
     print(f"{len(uses)} tasks, {sum(map(bool, uses.values()))} of them use a definition: {dict(tiers)}")
-    print(f"{names} names; resolved: {dict(resolved)}; without a definition: {dict(without)}")
     return dump_uses(benchmark.tasks, uses)
 
 

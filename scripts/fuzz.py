@@ -61,7 +61,7 @@ METADATA = {
 }
 TASKS: Rows = [
     {"prompt": "import os\n\n\ndef size(path):\n", "metadata": METADATA},
-    {"prompt": "import os\n", "metadata": METADATA | {"task_id": "b/8", "fpath_tuple": "('acme--tools', 'a b.py')"}},
+    {"prompt": "import os\n", "metadata": METADATA | {"task_id": "b/8", "fpath_tuple": ["acme--tools", "a b.py"]}},
 ]
 HIT = {"file": "docs/f.md", "start_line": 2, "end_line": 20, "doc_version": "2024-05-01"}
 LOG: Rows = [

@@ -1,19 +1,21 @@
 r"""Measure how well a choice by a repository's own commits holds on its later commits.
 
 python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all] [--retriever NAME] [--small]
-python scripts/validate_history.py report FOLDER [--prior]
+python scripts/validate_history.py report FOLDER
+python scripts/validate_history.py prior FOLDER... > data/priors.json
 
 `measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
 candidate on every question, for each gold, by one retriever (BM25), with what the last edits embed again. Candidates
-are those of `recommend` and the defaults of other tools; with `--small` five chunkers at two sizes. By BM25 `docstring`
-is asked of the newest tree older than the newest window. A clone that was measured is not measured again, so the same
-line goes on where it was stopped.
+are those of `recommend` and the defaults of other tools; with `--small` five chunkers at three sizes. By BM25
+`docstring` is asked of the newest tree older than the newest window. A clone that was measured is not measured again,
+so the same line goes on where it was stopped.
 
 `report` chooses on the older windows of each clone and scores the choice on the next one, each on its own tree. What a
 rule estimates (means and spread of other repositories, constants) leaves out the repository that is scored. A
 repository counts once: the mean over its later windows, weighed by their questions. Intervals are Student's over
 repositories. The loss is cross-fitted: the best candidate of one half of the later files is scored on the other half.
-`--prior` prints data/priors.json with the rows of protocol `commits` from all clones.
+
+`prior` prints data/priors.json with the rows of protocol `commits` from all clones of each folder, by its retriever.
 """
 
 from __future__ import annotations
@@ -81,8 +83,8 @@ EDITS = 40
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
 """Chunkers of other people's search tools, as these ship."""
 
-SMALL = ("ast", "fixed", "recursive", "langchain", "chonkie"), (500, 1000)
-"""Chunkers and sizes for a retriever that needs a model."""
+SMALL = ("ast", "fixed", "recursive", "langchain", "chonkie")
+"""Chunkers for a retriever that needs a model."""
 
 
 def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) -> None:
@@ -148,8 +150,8 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
 
 def _candidates(benchmark: Benchmark, *, small: bool) -> list[SizedChunker]:
     """The candidates of `recommend`, those of its sizes and those that are tried as they are, and other tools'."""
-    chunkers, sizes = SMALL if small else ((*RecommendRequest.model_fields["chunkers"].default, *TOOLS), SIZES)
-    by_size, skipped, _ = sized(benchmark, chunkers, sizes)
+    chunkers = SMALL if small else (*RecommendRequest.model_fields["chunkers"].default, *TOOLS)
+    by_size, skipped, _ = sized(benchmark, chunkers, SIZES)
     for line in skipped:
         print(f"  {line}", file=sys.stderr)
     return [one for of_size in by_size for one in of_size]
@@ -193,6 +195,7 @@ class History:
 
     name: str
     language: str
+    retriever: str
     labels: tuple[str, ...]
     tables: Mapping[str, FloatArray]
     window: NDArray[np.int64]
@@ -226,6 +229,7 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
             History(
                 name=fact["name"].replace("+", "/"),
                 language=fact["language"],
+                retriever=fact["retriever"],
                 labels=tuple(common),
                 tables={gold: arrays[gold][:, columns] for gold in GOLDS},
                 window=np.array([names.index(name) for name in arrays["window"]]),
@@ -445,25 +449,39 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
             print(f"{most:15} {len(leads):13}  {interval(leads)}")
 
 
-def with_commits(priors: dict[str, Any], histories: Sequence[History], folder: Path) -> dict[str, Any]:
-    """Return data/priors.json with the means, tau and noise of protocol `commits` by BM25, the same in every set."""
-    labels = histories[0].labels
-    columns = [labels.index(f"{name} at {size:,}") for name, size in priors["candidates"]]
-    sized = [replace(one, tables={gold: table[:, columns] for gold, table in one.tables.items()}) for one in histories]
-    prior = prior_of(sized, GOLDS[0])
-    row = {
-        "protocol": "commits",
-        "retriever": "bm25",
-        "tau": round(float(prior.deviation[0]), 4),
-        "means": [round(float(mean), 5) for mean in prior.mean],
-    }
+def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:
+    """Return data/priors.json with the means and tau of protocol `commits` by each folder's retriever, in every set.
+
+    The noise is that of the first folder, which must have all candidates.
+    """
+    candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
+    rows, commands = [], []
+    for folder in folders:
+        tried = {label for file in folder.glob("*.npz") for label in json.loads(str(np.load(file)["facts"]))["labels"]}
+        labels = [label for label in candidates if label in tried]
+        histories = read(folder, labels)
+        columns = [histories[0].labels.index(label) for label in labels]
+        sized = [
+            replace(one, tables={gold: table[:, columns] for gold, table in one.tables.items()}) for one in histories
+        ]
+        prior = prior_of(sized, GOLDS[0])
+        means = dict(zip(labels, prior.mean.tolist(), strict=True))
+        rows.append(
+            {
+                "protocol": "commits",
+                "retriever": histories[0].retriever,
+                "tau": round(float(prior.deviation[0]), 4),
+                "means": [round(means[label], 5) if label in means else None for label in candidates],
+            }
+        )
+        if folder == folders[0]:
+            noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
+            priors["noise"] = {**priors["noise"], "commits": noise}
+        names = " ".join(one.name for one in histories)
+        commands.append(f"python scripts/validate_history.py prior {folder.name}  # the clones of {names}")
     for of_set in priors["sets"]:
-        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + [row]
-    noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
-    priors["noise"] = {**priors["noise"], "commits": noise}
-    names = " ".join(one.name for one in histories)
-    command = f"python scripts/validate_history.py report {folder.name} --prior  # the clones of {names}"
-    priors["commands"] = [one for one in priors["commands"] if "validate_history" not in one] + [command]
+        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + rows
+    priors["commands"] = [one for one in priors["commands"] if "validate_history" not in one] + commands
     return priors
 
 
@@ -479,17 +497,16 @@ def main() -> None:
     measuring.add_argument("--small", action="store_true", help="five chunkers at two sizes")
     reporting = commands.add_parser("report")
     reporting.add_argument("folder", type=Path)
-    reporting.add_argument("--prior", action="store_true")
+    estimating = commands.add_parser("prior")
+    estimating.add_argument("folders", nargs="+", type=Path)
     arguments = parser.parse_args()
+    if arguments.command == "prior":
+        priors = with_commits(json.loads(PRIORS.read_text("utf-8")), arguments.folders)
+        print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
+        return
     if arguments.command == "report":
-        if arguments.prior:
-            priors = json.loads(PRIORS.read_text("utf-8"))
-            needed = [f"{name} at {size:,}" for name, size in priors["candidates"]]
-            priors = with_commits(priors, read(arguments.folder, needed), arguments.folder)
-            print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
-        else:
-            report(read(arguments.folder))
-            _not_in_all(arguments.folder)
+        report(read(arguments.folder))
+        _not_in_all(arguments.folder)
         return
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.analysis.gates import ChosenSetting, GateConfig
 from repoeval_bench.report.comparison import ComparedRow
-from repoeval_bench.report.recommendation_record import RecommendationRow
+from repoeval_bench.report.recommendation import RecommendationRow
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

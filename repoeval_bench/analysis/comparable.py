@@ -51,9 +51,9 @@ def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) ->
     A requested measure that is not shared is a UsageError.
     """
     shared = [name for name in runs[0].metrics.micro if all(name in run.metrics.micro for run in runs[1:])]
-    names = [names] if isinstance(names, str) else names
-    names = [name if name in shared else str(Measure.parse(name)) for name in names]
-    if missing := [name for name in names if name not in shared]:
+    given = [names] if isinstance(names, str) else names
+    names = [name if name in shared else str(Measure.parse(name)) for name in given]
+    if missing := [typed for typed, name in zip(given, names, strict=True) if name not in shared]:
         theirs = f"one that they share ({few(shared, _SHOWN)})" if shared else "other runs"
         again = " ".join(f"-m {name}" for name in missing)
         raise UsageError(
@@ -104,7 +104,10 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
             unlike_runs[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
     if not unlike_runs:
         return
-    way_out = "compare runs of one protocol and the same options on the same queries"
+    way_out = (
+        "name runs with the same protocol, options and data: repoeval-bench runs lists them, with the protocol in "
+        "each id"
+    )
     lines = [f"{names}: {phrase}" for names, unlike in unlike_runs.values() for phrase in unlike]
     if len(lines) == 1:
         raise UsageError(f"these runs cannot be compared, {lines[0]}; {way_out}")
@@ -116,16 +119,14 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
     ours, theirs = _question(baseline), _question(run)
     phrases = [f"{key} {value} against {theirs[key]}" for key, value in ours.items() if theirs.get(key, value) != value]
     a, b = baseline.metrics, run.metrics
+    if a.protocol != b.protocol:  # the data, the queries and all else that differs follow from it
+        return [f"protocol {a.protocol} against {b.protocol}"]
     if a.dataset.fingerprint != b.dataset.fingerprint:
         phrases.append(f"data {a.dataset.label} against {b.dataset.label}")
     first, second = _identity(baseline), _identity(run)
-    precisions = first.pop("precision", None), second.pop("precision", None)
-    if all(precisions) and precisions[0] != precisions[1]:
-        phrases.append(
-            f"precision {precisions[0]} against {precisions[1]} (--embedder minilm:precision=fp32 makes a run of fp32)"
-        )
-    if a.embedder == b.embedder and first != second:
-        keys = [key for key in {**first, **second} if first.get(key) != second.get(key)]
+    unlike_keys = [key for key in first if key in second and first[key] != second[key]]
+    # Two embedders may be compared, but not by vectors of two precisions.
+    if keys := unlike_keys if a.embedder == b.embedder else [key for key in unlike_keys if key == "precision"]:
         phrases.append(f"the embedder's {', '.join(keys)}")
     if unlike := disagreement(baseline.scores, run.scores):
         phrases.append(unlike)

@@ -45,7 +45,6 @@ def compare(
     *,
     measures: str | Sequence[str] = (),
     equivalence: float | None = None,
-    seed: int = SEED,
 ) -> Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, as `repoeval_bench.compare` promises.
 
@@ -76,7 +75,6 @@ def compare(
         headline=distinct[0].metrics.headline,
         primary=primary,
         margin=equivalence,
-        seed=seed,
         against_baseline=baseline is not None,
     )
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
@@ -100,7 +98,6 @@ def leads(
     measure: str,
     over: Headline,
     means: Mapping[Headline, Sequence[float]] | None = None,
-    seed: int = SEED,
 ) -> Comparisons:
     """Compare the `best` column with each other one only, but adjust p over all pairs.
 
@@ -116,7 +113,6 @@ def leads(
         headline=over,
         primary=measure,
         margin=None,
-        seed=seed,
     )
     every = [_Column(measure, a, b) for a, b in combinations(range(len(names)), 2)]
     all_tests = _tests(table, every, _flip(table, every, over, intervals=False))
@@ -142,7 +138,7 @@ class _Table:
     """Scores of runs as columns, float64 (n_queries, n_measures x n_runs), those of one measure side by side.
 
     `names` are the runs', `means` the stored means of all columns. `headline` and `primary` are the mean and the
-    measure that decide, `margin` is that of equality, `seed` that of every draw.
+    measure that decide, `margin` is that of equality.
     """
 
     scores: QueryScores
@@ -153,7 +149,6 @@ class _Table:
     headline: Headline
     primary: str
     margin: float | None
-    seed: int
     against_baseline: bool = False
 
     def positions(self, column: _Column) -> tuple[int, int]:
@@ -166,10 +161,6 @@ class _Table:
         baseline, treatment = self.positions(column)
         return np.asarray(self.columns[:, treatment] - self.columns[:, baseline])
 
-    def rng(self) -> np.random.Generator:
-        """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
-        return np.random.default_rng(self.seed)
-
 
 _Flip = tuple[MeanDifference, AdjustedP]
 """A difference of means, and its strict p with what it may be."""
@@ -178,12 +169,17 @@ _Test = tuple[AdjustedP | None, int]
 """The adjusted p of a difference, None where it is not tested, and the size of its family."""
 
 
+def _rng() -> np.random.Generator:
+    """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
+    return np.random.default_rng(SEED)
+
+
 def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, intervals: bool = True) -> list[_Flip]:
     """Flip the signs of each difference of the mean over queries, or over repositories."""
     scores = table.scores
     sample = Sample.of(table.columns, scores.clusters, scores.repos, over)
     pairs = np.array([table.positions(column) for column in columns], dtype=np.int64).reshape(-1, 2)
-    flipped = flip_signs(*sample.parts(), table.rng(), pairs=pairs, intervals=intervals)
+    flipped = flip_signs(*sample.parts(), _rng(), pairs=pairs, intervals=intervals)
     means = sample.mean()[pairs]
     differences = (means[:, 1] - means[:, 0]).tolist()
     p_values = zip(flipped.p.tolist(), bounded(flipped, sample.n_clusters), strict=True)
@@ -242,7 +238,7 @@ def _comparisons(
         for p, _ in [tests[i]]
     ]
     differences = [table.difference(columns[i]) for i in of_primary]
-    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, table.rng)
+    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, _rng)
     influence_of = dict(zip(of_primary, without, strict=True))
     comparisons = Comparisons()
     for i, column in enumerate(columns):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
-from repoeval_bench.metrics import Measure
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.metrics import measure_of
 from repoeval_bench.runs.query_scores import SAME
 from repoeval_bench.runs.view import RunView
 
@@ -96,10 +95,8 @@ def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> Iterator[Sid
 
 def _cutoff(name: str) -> int | None:
     """The measure's k; None for the whole ranking, where there is none or it counts characters."""
-    if name in UNREGISTERED:
-        return None
-    measure = Measure.parse(name)
-    return measure.k if measure.definition.unit == "rank" else None
+    measure = measure_of(name)
+    return measure.k if measure and measure.definition.unit == "rank" else None
 
 
 def _why(before: Side, after: Side) -> Why:

@@ -6,10 +6,11 @@ from functools import partial
 from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.comparison import leads
-from repoeval_bench.analysis.records import Comparison, Outcome
+from repoeval_bench.analysis.records import Outcome
 from repoeval_bench.analysis.shrinkage import (
     Decision,
     Posterior,
@@ -29,7 +30,7 @@ from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.runs.query_scores import GROUP, QueryScores, together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline, Record
 from repoeval_bench.runs.request import EMBEDDER, RunRequest
 from repoeval_bench.runs.view import RunView
@@ -68,6 +69,9 @@ class SizedChunker:
 DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
 """The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`."""
 
+MODEL_DEFAULT = SizedChunker(name="ast", size=500, spec="ast:max_nws=630")
+"""The same where the bundled model ranks: it reads 256 tokens of a chunk, about half of 1,000 characters."""
+
 
 class Evidence(Record):
     """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
@@ -83,23 +87,18 @@ class Evidence(Record):
     retriever: str
     embedder: str
     measure: str
-    over: Headline
+    over: Headline = Field(alias="mean_over")
     clustered_by: str
-    n_queries: int
-    n_files: int
-    n_clusters: int
+    n_queries: int = Field(alias="queries")
+    n_files: int = Field(alias="files")
+    n_clusters: int = Field(alias="clusters")
     means: Mapping[str, float]
     tokens: Mapping[str, float | None]
     cut: Mapping[str, float | None]
     runs: Mapping[str, str]
     own_weight: float
-    better: frozenset[str] = frozenset()
-    worse: frozenset[str] = frozenset()
-
-    @property
-    def n_sources(self) -> int:
-        """The files that ask, where one of several windows counts once."""
-        return self.n_files if self.clustered_by == GROUP else self.n_clusters
+    better: tuple[str, ...] = Field(default=(), alias="significantly_better_than_choice")
+    worse: tuple[str, ...] = Field(default=(), alias="significantly_worse_than_choice")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,16 +189,22 @@ class Cost(Record):
 
 
 class Default(Record):
-    """The shipped default, and what choosing it is expected to lose on repositories like these, by BM25.
+    """The shipped default, and what choosing it is expected to lose on repositories like these.
 
-    `repositories` is the number of those that show it, `language` what they are written in, "" for any.
+    `repositories` is the number of those that show it, ranked by `retrievers`, `language` what they are written in, ""
+    for any.
     """
 
     label: str
+    retrievers: tuple[str, ...]
     language: str
     repositories: int
     expected_loss: float
     loss_95: float | None
+    lead: float | None = None
+    """Its mean score there less that of the current chunker; None where that has none."""
+    of_size: bool = False
+    """Whether the size of the current chunker is known; else `lead` is over all sizes."""
 
 
 class Setup(Record):
@@ -259,8 +264,6 @@ class Recommendation(AboutCode):
     evidence: tuple[Evidence, ...] = ()
     decision: Decision | None = None
     """All candidates by their expected loss over the evidence; None where no protocol has enough queries."""
-    by_retriever: Mapping[str, str] = {}
-    """Retriever -> what it alone would choose."""
     candidates: Mapping[str, SizedChunker] = {}
     few: Mapping[str, int] = {}
     """Protocol with too few queries to decide -> their number."""
@@ -322,11 +325,11 @@ def evidence_of(
         retriever=request.retriever,
         embedder=request.embedder,
         measure=measure,
-        over=over,
+        mean_over=over,
         clustered_by=scores.cluster_kind,
-        n_queries=len(scores),
-        n_files=scores.n_files,
-        n_clusters=sample.n_clusters,
+        queries=len(scores),
+        files=scores.n_files,
+        clusters=sample.n_clusters,
         means={label: run.metrics.over(over)[measure] for label, run in zip(labels, runs, strict=True)},
         tokens=dict(zip(labels, costs, strict=True)),
         cut={label: _cut_share(run) for label, run in zip(labels, runs, strict=True)},
@@ -363,11 +366,15 @@ def _sample(runs: Sequence[RunView]) -> tuple[Sample, QueryScores]:
 def _prior(
     reference_sets: ReferenceSets, language: str, request: RunRequest, chunkers: Sequence[SizedChunker]
 ) -> Prior:
-    """Return the prior of the chunkers; reference scores by vectors are those of the bundled model alone."""
-    retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
-    ranked_by = embedder if request.needs_vectors and embedder != EMBEDDER else retriever
+    """Return the prior of the chunkers."""
     candidates = [(Spec.parse(candidate.name).name, candidate.size or candidate.like) for candidate in chunkers]
-    return reference_sets.prior(language, request.protocol, ranked_by, candidates)
+    return reference_sets.prior(language, request.protocol, _ranked_by(request), candidates)
+
+
+def _ranked_by(request: RunRequest) -> str:
+    """Return the name of what ranks; reference scores by vectors are those of the bundled model alone."""
+    retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
+    return embedder if request.needs_vectors and embedder != EMBEDDER else retriever
 
 
 def _cut_share(run: RunView) -> float | None:
@@ -394,13 +401,11 @@ def conclude(
     enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
     if not enough:
-        return with_default(reference_sets, languages=languages, few=few, **facts)
+        requests = [one.request for one in measured]
+        now = next((candidate for candidate in candidates.values() if candidate.label == current), None)
+        return with_default(reference_sets, requests, languages=languages, now=now, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, _rng())
-    by_retriever = {}
-    for retriever in dict.fromkeys(one.evidence.retriever for one in enough):
-        own = [(one.evidence.protocol, one.posterior) for one in enough if one.evidence.retriever == retriever]
-        by_retriever[retriever] = decide(combine(own), _rng()).choice.name
     others = _unmeasured(candidates)
     all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
     prior = partial(_prior, reference_sets, next(iter(languages)))
@@ -410,7 +415,6 @@ def conclude(
         evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
         current=_current(enough, current, decision.choice.name) if current in posterior.names else None,
-        by_retriever=by_retriever,
         candidates=all_candidates,
         setups=_setups(ranked, all_candidates, languages),
         few=few,
@@ -418,30 +422,52 @@ def conclude(
     )
 
 
-def with_default(reference_sets: ReferenceSets, *, languages: Mapping[str, float], **facts: Any) -> Recommendation:
-    """Return the shipped default, where nothing can be measured, with what it loses on other repositories."""
+def with_default(
+    reference_sets: ReferenceSets,
+    requests: Sequence[RunRequest],
+    *,
+    languages: Mapping[str, float],
+    now: SizedChunker | None = None,
+    **facts: Any,
+) -> Recommendation:
+    """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories.
+
+    `now` is the chunker that is used now.
+    """
     language = next(iter(languages))
     of_language = reference_sets.of_language(language)
     names = [SizedChunker(name=name, size=size, spec="") for name, size in reference_sets.candidates]
     labels = [candidate.label for candidate in names]
-    expected = []
-    for protocol in dict.fromkeys(question.protocol for question in of_language.questions):
-        if protocol in PURPOSES["both"]:
-            prior = _prior(reference_sets, language, RunRequest(protocol=protocol, retriever="bm25"), names)
-            expected.append((protocol, from_prior(prior, labels)))
-    decision = decide(combine(expected), _rng())
-    candidates = {candidate.label: candidate for candidate in [DEFAULT, *_unmeasured({DEFAULT.label: DEFAULT})]}
+    measured = {(question.protocol, question.retriever) for question in of_language.questions}
+    # Where other repositories were not asked the same either, they still tell what both purposes lose by BM25.
+    shown = [one for one in requests if (one.protocol, _ranked_by(one)) in measured] or [
+        RunRequest(protocol=protocol, retriever="bm25") for protocol in PURPOSES["both"]
+    ]
+    prior_of = partial(_prior, reference_sets, language)
+    decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), _rng())
+    retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
+    by_model = any(one.needs_vectors and Spec.parse(one.embedder).name == EMBEDDER for one in requests)
+    default = MODEL_DEFAULT if by_model else DEFAULT
+    lead = None
+    if now is not None and Spec.parse(now.name).name in {name for name, _ in reference_sets.candidates}:
+        means = np.mean([prior_of(one, [default, now]).mean for one in shown], axis=0)
+        lead = float(means[0] - means[1])
+    candidates = {candidate.label: candidate for candidate in [default, *_unmeasured({default.label: default})]}
     loss, *others = (decision.candidate(label) for label in candidates)
     others.sort(key=lambda one: one.expected_loss)
     return Recommendation(
         languages=languages,
         default=Default(
-            label=DEFAULT.label,
+            label=default.label,
+            retrievers=retrievers,
             language=language if language in of_language.languages else "",
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,
             loss_95=loss.loss_95,
+            lead=lead,
+            of_size=now is not None and (now.size or now.like) is not None,
         ),
+        current=Current(label=now.label) if now else None,
         candidates=candidates,
         setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
         **facts,
@@ -460,8 +486,8 @@ def _with_tests(measured: Measured, choice: str) -> Evidence:
     outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
     return evidence.model_copy(
         update={
-            "better": frozenset(label for label, said in outcome.items() if said is Outcome.BETTER),
-            "worse": frozenset(label for label, said in outcome.items() if said is Outcome.WORSE),
+            "better": tuple(sorted(label for label, said in outcome.items() if said is Outcome.BETTER)),
+            "worse": tuple(sorted(label for label, said in outcome.items() if said is Outcome.WORSE)),
         }
     )
 
@@ -473,21 +499,16 @@ def _current(measured: Sequence[Measured], current: str, choice: str) -> Current
     gains = []
     for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
         of_protocol = [one for one in measured if one.evidence.protocol == protocol]
-        difference = pair_of(of_protocol, current, choice)
-        gains.append(Gain(protocol=protocol, difference=difference.difference, ci=difference.ci))
+        measure, over = of_protocol[0].evidence.measure, of_protocol[0].evidence.over
+        labels = [current, choice]
+        runs = [one.runs[[*one.evidence.runs].index(label)] for one in of_protocol for label in labels]
+        joined = together([run.scores for run in runs])
+        # A query's score is its mean over the retrievers.
+        values = [scores.values[measure] for scores in joined]
+        table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
+        (pair,) = leads(table, joined[0], labels, 0, measure=measure, over=over)
+        gains.append(Gain(protocol=protocol, difference=pair.difference, ci=pair.ci))
     return Current(label=current, gains=tuple(gains))
-
-
-def pair_of(measured: Sequence[Measured], baseline: str, treatment: str) -> Comparison:
-    """Compare two candidates under a protocol, by the mean of each query's scores over the retrievers."""
-    runs = [one.runs[[*one.evidence.runs].index(label)] for one in measured for label in (baseline, treatment)]
-    joined = together([run.scores for run in runs])
-    measure = measured[0].evidence.measure
-    values = [scores.values[measure] for scores in joined]
-    table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
-    over = measured[0].evidence.over
-    (pair,) = leads(table, joined[0], [baseline, treatment], 0, measure=measure, over=over)
-    return pair
 
 
 def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:

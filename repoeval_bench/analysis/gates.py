@@ -3,6 +3,7 @@
 A file of either is checked as a whole, so that all mistakes are reported at once.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
@@ -12,7 +13,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome
-from repoeval_bench.analysis.segments import Segment, find
+from repoeval_bench.analysis.segments import Segment, find, label_of
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.core.errors import UsageError
@@ -69,9 +70,7 @@ class ScoreGate(Strict):
         if self.segment is None:
             return None
         ((by, value),) = self.segment.items()
-        if isinstance(value, bool):
-            return by, "yes" if value else "no"
-        return by, value if isinstance(value, str) else f"{value:g}"
+        return by, label_of(value)
 
 
 class LatencyGate(Strict):
@@ -136,7 +135,10 @@ def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> l
     problems = Problems()
     results: list[GateResult] = []
     scores, *others = together([run.scores] if baseline is None else [run.scores, baseline.scores])
-    latency = run.timings.by_step() if config.latency else {}
+    latency: dict[str, list[float]] = defaultdict(list)
+    for row in run.timings if config.latency else ():
+        for step, milliseconds in row.latency_ms.items():
+            latency[step].append(milliseconds)
     for i, limit in enumerate(config.gates):
         with problems.about("gates", where=f"gates[{i}]"):
             lost = [_lost(run, "the run's"), _lost(baseline, "the baseline's") if limit.max_drop is not None else ""]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray
-from repoeval_bench.analysis.statistics import SEED, Sample, intervals
+from repoeval_bench.analysis.statistics import Sample, mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.spec import nearest
@@ -48,7 +49,7 @@ class SegmentMean:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentDifference:
-    """A segment's paired difference; `against`: its sign is opposite to the overall one; `shown`: `ci` omits 0."""
+    """A segment's paired difference; `against`: its sign is opposite to the overall one."""
 
     by: str
     name: str
@@ -58,20 +59,6 @@ class SegmentDifference:
     difference: float
     ci: Interval
     against: bool
-    shown: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Heterogeneity:
-    """The range of the difference between the segments of one fact: the lowest and the highest with an interval.
-
-    `apart` says that these two intervals do not overlap. Segments without an interval are left out.
-    """
-
-    by: str
-    lowest: SegmentDifference
-    highest: SegmentDifference
-    apart: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +76,11 @@ class Segmentation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentComparison:
-    """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`."""
+    """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`.
+
+    `furthest` are the lowest and the highest difference of the fact by which it varies most; None if all intervals of a
+    fact overlap.
+    """
 
     baseline: str
     treatment: str
@@ -98,7 +89,7 @@ class SegmentComparison:
     clustered_by: str
     difference: float
     segments: tuple[SegmentDifference, ...]
-    heterogeneity: tuple[Heterogeneity, ...]
+    furthest: tuple[SegmentDifference, SegmentDifference] | None
 
 
 def segment(run: RunView, *, by: Sequence[str] = (), measure: str | None = None) -> Segmentation:
@@ -143,7 +134,7 @@ def compare_segments(
         clustered_by=scores.cluster_kind,
         difference=treatment.metrics.over(over)[measure] - baseline.metrics.over(over)[measure],
         segments=tuple(differences),
-        heterogeneity=tuple(heterogeneity(differences)),
+        furthest=furthest_apart(differences),
     )
 
 
@@ -194,16 +185,10 @@ def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str
     """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
     means = []
     for part in segments:
-        sample = _sample(scores, part, scores.values[measure], over)
-        (ci,) = intervals(sample, np.random.default_rng(SEED))
+        n_clusters, (mean,), (ci,) = _means(scores, part, scores.values[measure], over)
         means.append(
             SegmentMean(
-                by=part.by,
-                name=part.name,
-                n_queries=len(part.positions),
-                n_clusters=sample.n_clusters,
-                mean=float(sample.mean()[0]),
-                ci=ci,
+                by=part.by, name=part.name, n_queries=len(part.positions), n_clusters=n_clusters, mean=mean, ci=ci
             )
         )
     return means
@@ -218,59 +203,58 @@ def segment_differences(
     """
     joined, other = together([baseline, treatment], baseline.query_ids)
     base = joined.values[measure]
-    differences = other.values[measure] - base
-    both = np.column_stack([differences, base])
-    everything = Segment("", "", np.arange(len(joined)))
-    overall = float(_sample(joined, everything, differences, over).mean()[0])
+    both = np.column_stack([other.values[measure] - base, base])
+    overall = float(Sample.of(both, joined.clusters, joined.repos, over).mean()[0])
     compared = []
     for part in segments:
-        difference, level = _sample(joined, part, both, over).mean().tolist()
-        sample = _sample(joined, part, differences, over)
-        (ci,) = intervals(sample, np.random.default_rng(SEED))
+        n_clusters, (difference, level), (ci, _) = _means(joined, part, both, over)
         compared.append(
             SegmentDifference(
                 by=part.by,
                 name=part.name,
                 n_queries=len(part.positions),
-                n_clusters=sample.n_clusters,
+                n_clusters=n_clusters,
                 baseline=level,
                 difference=difference,
                 ci=ci,
                 against=difference * overall < 0 and abs(difference) > 1e-12,
-                shown=ci is not None and not ci[0] <= 0 <= ci[1],
             )
         )
     return compared
 
 
-def heterogeneity(differences: Iterable[SegmentDifference]) -> list[Heterogeneity]:
-    """The range of each fact's differences; a fact with fewer than two intervals has none."""
-    by: dict[str, list[tuple[SegmentDifference, tuple[float, float]]]] = {}
-    for difference in differences:
-        if difference.ci is not None:
-            by.setdefault(difference.by, []).append((difference, difference.ci))
-    ranges = []
-    for fact, parts in by.items():
-        (lowest, below), (highest, above) = (pick(parts, key=lambda part: part[0].difference) for pick in (min, max))
-        if len(parts) > 1:
-            ranges.append(Heterogeneity(by=fact, lowest=lowest, highest=highest, apart=below[1] < above[0]))
-    return ranges
+def _means(
+    scores: QueryScores, part: Segment, values: FloatArray, over: Headline
+) -> tuple[int, list[float], list[Interval]]:
+    """Return the segment's number of clusters, and the mean and interval of each column of values of all queries."""
+    inside = scores.take(part.positions)
+    return len(set(inside.clusters)), *mean_intervals(values[part.positions], inside.clusters, inside.repos, over)
 
 
-def _sample(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> Sample:
-    """The segment's clusters with sums of its queries' values, (n_queries,) or (n_queries, n_columns)."""
-    positions = part.positions.tolist()
-    clusters, repos = [scores.clusters[i] for i in positions], [scores.repos[i] for i in positions]
-    return Sample.of(values[part.positions], clusters, repos, over)
+def furthest_apart(
+    differences: Iterable[SegmentDifference],
+) -> tuple[SegmentDifference, SegmentDifference] | None:
+    """The lowest and the highest difference of the fact by which it varies most, if their intervals do not overlap."""
+    by: dict[str, list[SegmentDifference]] = {}
+    for one in differences:
+        if one.ci:
+            by.setdefault(one.by, []).append(one)
+    ends = []
+    for parts in by.values():
+        lowest, highest = (pick(parts, key=lambda part: part.difference) for pick in (min, max))
+        if lowest.ci and highest.ci and lowest.ci[1] < highest.ci[0]:
+            ends.append((lowest, highest))
+    return max(ends, key=lambda pair: pair[1].difference - pair[0].difference, default=None)
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:
     numbers = sorted({float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)})
     ranges = _quarters(column, numbers) if len(numbers) > _FEW else {}
-    return [_label(fact, ranges) for fact in column]
+    return [label_of(fact, ranges) for fact in column]
 
 
-def _label(fact: Fact, ranges: Mapping[float, str]) -> str:
+def label_of(fact: Fact, ranges: Mapping[float, str] = MappingProxyType({})) -> str:
+    """Return the name of the segment that a fact belongs to, alone or in one of the ranges of numbers."""
     if fact is None or (isinstance(fact, float) and math.isnan(fact)):
         return UNKNOWN
     if isinstance(fact, bool):

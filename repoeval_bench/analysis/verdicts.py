@@ -15,7 +15,6 @@ from pydantic import Field, computed_field
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, scores_nothing
 from repoeval_bench.analysis.comparison import MEANS, leads
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
-from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
 from repoeval_bench.runs.query_scores import SAME, QueryScores, together
@@ -185,8 +184,8 @@ class Choice:
         return tuple(sorted(close, key=lambda candidate: candidate.cost or 0.0))
 
 
-def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, seed: int = SEED) -> Choice:
-    """Choose among two or more stored runs of one question; `seed` is that of every draw.
+def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Choice:
+    """Choose among two or more stored runs of one question.
 
     `comparisons` are those of all pairs by the protocol's headline, if they are already computed.
 
@@ -198,7 +197,7 @@ def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, s
     check_comparable((distinct[0], run) for run in distinct[1:])
     measure = headline_measure(distinct)
     tested = comparisons if any(comparison.measure == measure for comparison in comparisons) else ()
-    return _choice(distinct, tested, measure, seed)
+    return _choice(distinct, tested, measure)
 
 
 def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Verdict:
@@ -209,15 +208,10 @@ def verdict_on(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) 
     all pairs.
     """
     measure = headline_measure(runs, list(dict.fromkeys(pair.measure for pair in comparisons)))
-    return _choice(runs, comparisons, measure, SEED).verdict
+    return _choice(runs, comparisons, measure).verdict
 
 
-def _choice(
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison],
-    measure: str,
-    seed: int,
-) -> Choice:
+def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure: str) -> Choice:
     """Rank different runs by a measure; without `comparisons` the best is compared with all others."""
     metrics, (unit, run_costs), names = runs[0].metrics, costs(runs), run_names(runs)
     candidates = [
@@ -227,7 +221,7 @@ def _choice(
     order = ranked(candidates, measure)
     if not comparisons and len(runs) > 1:
         joined = together([run.scores for run in runs])
-        comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure, seed=seed)
+        comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure)
     scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
     verdict = decide(
         scored,
@@ -255,7 +249,6 @@ def leads_of(
     reference: int,
     *,
     measure: str,
-    seed: int = SEED,
 ) -> Sequence[Comparison]:
     """One run's pairs with all others, each as the other minus it, with the numbers of `compare` for all pairs.
 
@@ -270,7 +263,6 @@ def leads_of(
         measure=measure,
         over=runs[0].metrics.headline,
         means=means,
-        seed=seed,
     )
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis.statistics import SEED
 from repoeval_bench.analysis.verification import Verification, compare_runs
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -37,7 +36,6 @@ def compare(
     measures: str | Sequence[str] = (),
     equivalence: float | None = None,
     out: Path = RESULTS,
-    seed: int = SEED,
 ) -> Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, for each measure that all have (or for `measures`).
 
@@ -45,7 +43,7 @@ def compare(
     in the order of the runs: (1, 2), (1, 3), …, (2, 3), … The test flips signs by file. The protocol's headline measure
     comes first and is tested alone: its p is adjusted by Holm over the pairs. All other measures are secondary: theirs
     is adjusted over all of these tests. `equivalence` is the margin within which two means count as equal, above 0 and
-    below 1; without one, equality is never claimed. `seed` is that of every draw. A run is an object, or a folder, id
+    below 1; without one, equality is never claimed. A run is an object, or a folder, id
     or chunker that names one in `out`. Runs of different protocols, data or queries, fewer than two runs and measures
     that they do not share are a UsageError. `result["ndcg@10"]` gives the comparisons by that measure, one for each
     pair.
@@ -59,7 +57,6 @@ def compare(
         None if baseline is None else opened(baseline, out),
         measures=measures,
         equivalence=equivalence,
-        seed=seed,
     )
 
 
@@ -68,9 +65,8 @@ def choose(
     comparisons: Sequence[Comparison] = (),
     *,
     out: Path = RESULTS,
-    seed: int = SEED,
 ) -> Choice:
-    """Choose among two or more stored runs of one question; `seed` is that of every draw.
+    """Choose among two or more stored runs of one question.
 
     A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are those of all pairs by the
     protocol's headline, if they are already computed. A UsageError for fewer than two different runs, and
@@ -78,7 +74,7 @@ def choose(
     """
     from repoeval_bench.analysis import verdicts
 
-    return verdicts.choose([opened(run, out) for run in runs], comparisons, seed=seed)
+    return verdicts.choose([opened(run, out) for run in runs], comparisons)
 
 
 def read_gates(path: Path | str) -> GateConfig:

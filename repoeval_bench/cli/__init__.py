@@ -209,7 +209,10 @@ def main() -> NoReturn:
     except BenchError as error:
         fail(str(error), error.exit_code)
     except click.exceptions.NoArgsIsHelpError as error:
-        echo(START if error.ctx is not None and error.ctx.parent is None else error.format_message(), err=True)
+        if error.ctx is None or error.ctx.parent is None:
+            echo(START)
+            sys.exit(0)
+        echo(error.format_message(), err=True)
         sys.exit(error.exit_code)
     except click.ClickException as error:
         fail(_of_click(error), error.exit_code)

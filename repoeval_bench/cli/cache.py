@@ -7,10 +7,9 @@ from pathlib import Path
 import click
 from pydantic import ByteSize
 
-from repoeval_bench.cli.console import echo, print_json, print_table
+from repoeval_bench.cli.console import echo, print_json
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.words import count
-from repoeval_bench.report.table import figures, make_table
 from repoeval_bench.runs.parts import vectors_folder
 
 
@@ -30,10 +29,7 @@ def _command(function: Callable[..., None]) -> click.Command:
 
 @_command
 def info(*, home: Path | None, as_json: bool) -> None:
-    """Show the folder, its size and its models.
-
-    Each model and precision has its vectors, other entries and bytes.
-    """
+    """Show the folder and its size."""
     from repoeval_bench.embedding.storage import info as describe
 
     contents = describe(vectors_folder(home))
@@ -41,18 +37,6 @@ def info(*, home: Path | None, as_json: bool) -> None:
         print_json(asdict(contents))
         return
     echo(f"{contents.folder}: {count(contents.entries, 'entry')}, {show_size(contents.bytes_on_disk)} on disk")
-    if not contents.models:
-        return
-    rows = [
-        (
-            model.name,
-            str((model.identity or {}).get("max_length", "")),
-            *(model.vectors, model.others, show_size(model.bytes)),
-        )
-        for model in contents.models
-    ]
-    columns = figures("tokens read", "vectors", "scores, answers, counts", "bytes", number=",")
-    print_table(make_table(["model", *columns], rows))
 
 
 @_command

@@ -13,7 +13,7 @@ import click
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
-from repoeval_bench.core.errors import OR_SKIP, DatasetError, UsageError, of_each, os_errors_as
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, UsageError, of_each, os_errors_as
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.report.table import Column, number, table_of
@@ -137,7 +137,11 @@ def _chunked(
     chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool
 ) -> list[tuple[SourceFile, tuple[Chunk, ...]]]:
     """Return each file with its chunks. A file that the chunker fails on ends the command, or is skipped and noted."""
-    chunked, skipped, *_ = chunk_files(files, chunker, skip_errors=skip_errors)
+    way_out = ", or leave such files out (--skip-errors)"
+    try:
+        chunked, skipped, *_ = chunk_files(files, chunker, skip_errors=skip_errors)
+    except ChunkError as error:
+        raise type(error)(str(error).replace(OR_SKIP, way_out)) from error
     if skipped:
         first = skipped[0].removesuffix(OR_SKIP)
         note(f"skipped: {count(len(skipped), 'file')} that {chunker.spec} failed on; the first: {first}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -90,7 +90,7 @@ def compare_command(  # longer than 60 lines: each option has its line
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
-        base = baseline_of(stored, baseline, out, skipped | failed)
+        base = baseline_of(stored, baseline, out)
         if len(stored) < 2:
             if chunker:
                 runner.check()  # its error names the runs that were not made
@@ -115,34 +115,17 @@ def compare_command(  # longer than 60 lines: each option has its line
             )
             print_json(record.as_json())
         else:
-            print_answer(
-                compared,
-                out,
-                comparisons,
-                details=details,
-                failed=len(failed),
-                skipped=skipped,
-                remembered=remembered,
-            )
+            unmade = {"skipped": skipped, "failed": failed}
+            print_answer(stored, out, comparisons, base, **unmade, details=details, remembered=remembered)
 
 
-def baseline_of(
-    stored: Sequence[RunView], name: str | None, out: Path, unmade: Mapping[str, str] | None = None
-) -> RunView | None:
+def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:
     """Return the run that `name` means: a run's id or folder, or a chunker spec; None for None.
 
     A run of exactly this spec, with defaults for the options that it leaves open, comes before a run with other values
-    for these. A spec that fits two runs is a UsageError, and so is a chunker in `unmade` (chunker -> why it has no
-    run).
+    for these. A spec that fits two runs is a UsageError.
     """
-    if name is None:
-        return None
-    from repoeval_bench.runs.naming import is_chunker
-
-    for chunker, reason in (unmade or {}).items():
-        if name == chunker or is_chunker(name, chunker) or is_chunker(chunker, name):
-            raise UsageError(f"--baseline {name} was left out: {reason}")
-    return _named(stored, name, out, f"--baseline {name}")
+    return None if name is None else _named(stored, name, out, f"--baseline {name}")
 
 
 def labelled(

@@ -120,7 +120,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
     help="Instead of tasks, queries from the history of SOURCE, a checkout or bare repository.",
 )
 @click.option(
-    "--since", default="", metavar="DATE|REV", help="With --commits: use later commits only. [default: 5 years]"
+    "--since", default="", metavar="DATE|ID", help="With --commits: use later commits only. [default: 5 years]"
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:

@@ -1,6 +1,6 @@
 """`eval`, `run` and `sweep`: make runs, store them, and print the verdict, one table and a few notes."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -86,8 +86,8 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
     for number, (setting, runs) in enumerate(zip(runner.settings, runs_by_setting, strict=True)):
         if len(runs_by_setting) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
-        skipped, failed = runner.skipped_of(setting), len(runner.failed_of(setting))
-        print_answer(runs, out, details=details, failed=failed, skipped=skipped, remembered=False)
+        unmade = {"skipped": runner.skipped_of(setting), "failed": runner.failed_of(setting)}
+        print_answer(runs, out, **unmade, details=details, remembered=False)
 
 
 def _protocols(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -116,18 +116,19 @@ def print_answer(
     runs: Sequence[RunView],
     out: Path,
     comparisons: Sequence[Comparison] = (),
+    base: RunView | None = None,
     *,
-    details: bool = False,
-    failed: int = 0,
-    skipped: Iterable[str] = (),
-    remembered: bool = True,
+    skipped: Collection[str],
+    failed: Collection[str],
+    details: bool,
+    remembered: bool,
 ) -> None:
     """Print the verdict on the runs, one table, notes with the `skipped` chunkers, and where the runs are stored.
 
-    `details`: every note, and the tables of scores and `comparisons`. `remembered`: `report` finds these runs without
-    their names. `failed` is as in `answer_to`.
+    The answer is also about `base`, a baseline that may be none of the runs. `details`: every note, and the tables of
+    scores and `comparisons`. `remembered`: `report` finds these runs without their names.
     """
-    different, worded = answer_to(runs, comparisons, failed=failed)
+    different, worded = answer_to([base, *runs] if base else runs, comparisons, failed=len(failed))
     print_paragraph(worded.text)
     echo()
     table = answer_table(different, worded, skipped)
@@ -221,15 +222,8 @@ def run_command(  # longer than 60 lines: each option has its line
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
-                print_answer(
-                    [base, *runs] if base else runs,
-                    out,
-                    comparisons,
-                    details=details,
-                    failed=len(failed),
-                    skipped=skipped,
-                    remembered=remembered,
-                )
+                unmade = {"skipped": skipped, "failed": failed}
+                print_answer(runs, out, comparisons, base, **unmade, details=details, remembered=remembered)
                 echo()
         if as_json:
             print_json(results)

@@ -78,8 +78,6 @@ def gate_command(
     name = baseline or limits.baseline
     base = find_run(name, out) if name else None
     results = gate(stored, limits, base)
-    if base is not None and base.folder == stored.folder:
-        note(f"note: {stored.run_id} is its own baseline, so it drops by nothing")
     if junit:
         write_named(junit, gate_junit(results, stored.run_id))
     if summary:

@@ -51,11 +51,6 @@ class _FolderOrUrl(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         text = str(value)
-        # fsspec keeps `memory:` in this process alone.
-        if text.startswith("memory:"):
-            self.fail(
-                f"{text} is gone when the command ends; give a folder, or a store such as s3://BUCKET", param, ctx
-            )
         if is_url(text):
             return value
         if (address := re.fullmatch(r"([a-z][a-z0-9+.-]+):/(.*)", text)) and not Path(text).exists():

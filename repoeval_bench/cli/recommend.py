@@ -35,10 +35,9 @@ from repoeval_bench.own.recommend.recommendation import Facts, check_recommendat
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
-from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
-from repoeval_bench.report.recommendation_record import recommendation_record
-from repoeval_bench.runs.executors import start_server
-from repoeval_bench.runs.jobs import check_execution, executor_of
+from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
+from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool, start_server
+from repoeval_bench.runs.jobs import Workers, check_execution, executor_of
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import PACKS, installed, needs_vectors
 from repoeval_bench.runs.problems import Problems
@@ -101,27 +100,15 @@ def recommend_command(
         request = request.model_copy(update={"tests": "all"})
     if execution.executor is None:
         start_server(request.chunkers)
-    asking = [Protocol.parse(name) for name in request.protocols or PURPOSES[request.purpose]]
-    recommendation = None
-    try:
-        source = benchmark_of(
-            request.source,
-            out / PACKS,
-            request.tasks,
-            ask_tests=request.tests == "all",
-            # To find the definitions that code uses takes seconds.
-            resolve="names" if any(protocol.of_definitions for protocol in asking) else "no",
-            extensions=request.extensions or (),
-        )
-        history = _history(request, out, home)
-    except NoTaskError as error:
-        history = _history(request, out, home)
-        if history and history.data:
+    with executor_of(execution, out=out, home=home) as executor:
+        source = _benchmark_of(request, out)
+        history = _history(request, out, home, executor)
+        if isinstance(source, NoTaskError) and history and history.data:
             source = history.data.source
+        if isinstance(source, NoTaskError):
+            recommendation, shown, source = _unmeasured(source, history, request), request, request.source
         else:
-            recommendation, shown, source = _unmeasured(error, history), request, request.source
-    if recommendation is None:
-        recommendation, shown = _recommend(request, source, history, execution, out=out, home=home)
+            recommendation, shown = _recommend(request, source, history, executor, out=out, home=home)
     if recommendation.runs or recommendation.default:
         try:
             _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
@@ -131,11 +118,28 @@ def recommend_command(
     _check_finished(recommendation)
 
 
+def _benchmark_of(request: RecommendRequest, out: Path) -> str | NoTaskError:
+    """Return the benchmark, or the pack that is made of the code; an error where no task can be made of it."""
+    asking = [Protocol.parse(name) for name in request.protocols or PURPOSES[request.purpose]]
+    try:
+        return benchmark_of(
+            request.source,
+            out / PACKS,
+            request.tasks,
+            ask_tests=request.tests == "all",
+            # To find the definitions that code uses takes seconds.
+            resolve="names" if any(protocol.of_definitions for protocol in asking) else "no",
+            extensions=request.extensions or (),
+        )
+    except NoTaskError as error:
+        return error
+
+
 def _recommend(
     request: RecommendRequest,
     source: str,
     history: OwnHistory | None,
-    execution: ExecutionRequest,
+    executor: Executor | Workers,
     *,
     out: Path,
     home: Path | None,
@@ -147,18 +151,17 @@ def _recommend(
     benchmark = load_benchmark(**data, home=home)
     pack = Pack.find(source)
     fields = request.model_dump(exclude=set(DataRequest.model_fields))
-    folders: dict[str, Any] = {"out": out, "home": home}
-    with executor_of(execution, **folders) as executor:
-        recommendation = recommend(
-            benchmark,
-            **fields,
-            **folders,
-            executor=executor,
-            data=DataRequest(**data),
-            history=history,
-            compared=_compared(request),
-            unread=pack.unread if pack else {},
-        )
+    recommendation = recommend(
+        benchmark,
+        **fields,
+        out=out,
+        home=home,
+        executor=executor,
+        data=DataRequest(**data),
+        history=history,
+        compared=_compared(request),
+        unread=pack.unread if pack else {},
+    )
     of_commits = recommendation.evidence and recommendation.evidence[0].protocol == COMMITS
     past = history.data if history and of_commits else None
     return recommendation, request.model_copy(update={"source": past.source if past else source, "extensions": None})
@@ -174,12 +177,20 @@ def _check_finished(recommendation: Recommendation) -> None:
         raise ResultError("nothing was finished within --time-limit; raise it, or name fewer chunkers and sizes")
 
 
-def _history(request: RecommendRequest, out: Path, home: Path | None) -> OwnHistory | None:
+def _history(
+    request: RecommendRequest, out: Path, home: Path | None, executor: Executor | Workers
+) -> OwnHistory | None:
     """Read the history of the source; its commits ask where docstrings would, or where they are named."""
     by_purpose = not (request.protocols or request.questions) and request.purpose != "completion"
     asks = by_purpose or COMMITS in request.protocols
     return own_history(
-        request.source, out / PACKS, home=home, asks=asks, tests=request.tests, extensions=request.extensions or ()
+        request.source,
+        out / PACKS,
+        home=home,
+        asks=asks,
+        tests=request.tests,
+        extensions=request.extensions or (),
+        executor=executor if isinstance(executor, ProcessPool) else IN_PROCESS,
     )
 
 
@@ -203,7 +214,7 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
     return (*request.retrievers, *(name for name in BESIDE if by_vectors or not needs_vectors(name)))
 
 
-def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendation:
+def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
     """Return the recommendation for a source of which no task can be made."""
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
@@ -214,7 +225,8 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None) -> Recommendatio
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    return without_runs(Facts.of_sizes(error.sources[0].repository, files, lines, unread), tuple(skipped))
+    facts = Facts.of_sizes(error.sources[0].repository, files, lines, unread)
+    return without_runs(facts, request, tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
@@ -279,18 +291,21 @@ def _print(
     print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:
         return
-    report_line, compare_line = (shell_line([command], out=out) for command in ("report", "compare"))
     first = recommendation.evidence[0]
+    rival = recommendation.decision.candidates[1].name
+    if recommendation.current and recommendation.current.gains:
+        rival = recommendation.current.label
+    two_runs = [first.runs[label] for label in (rival, recommendation.decision.choice.name)]
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec
-    own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out, short=True)
+    own_run = eval_line(deciding_run.model_copy(update={"chunker": spec}), out=out)
     keep = [] if written else ["keep the choice, and test it in CI: --write chunking.toml (docs/ci.md)"]
     more = [] if details else [f"all {len(recommendation.decision.candidates)} candidates and every note: --details"]
     print_lines(
         [
             *more,
-            f"page: {report_line}",
-            f"test two runs: {compare_line} RUN RUN",
+            f"page: {shell_line(['report'], out=out)}",
+            f"test the choice against {rival}: {shell_line(['compare', *two_runs], out=out)}",
             *keep,
             f"run the choice alone, on all queries of {first.protocol}: {own_run}",
         ]

@@ -80,7 +80,7 @@ class LanguageError(ChunkError, UsageError):
     exit_code = 2
 
 
-OR_SKIP = ", or leave such files out (option skip_errors)"
+OR_SKIP = ", or leave such files out (--set skip_errors=true, in a YAML file skip_errors: true)"
 """The end of such a message. It is cut off if no file can be left out, or if that was requested already."""
 
 
@@ -135,35 +135,28 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 
 def in_one_line(error: BaseException) -> str:
     """The class of another package's error and the first line of its message: `ValueError: no such column`."""
-    try:
-        words = str(error)
-    except Exception:  # noqa: BLE001 - another package's code makes the message
-        words = ""
-    first, *_ = words.strip().splitlines() or ["no message"]
+    first, *_ = str(error).strip().splitlines() or ["no message"]
     return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
 
 
-class others_errors_as(AbstractContextManager[None]):  # noqa: N801 - called as contextlib's `suppress` is
+@contextmanager
+def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
     """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
 
-    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays what it is, also if a `finally`
-    of that code raises another error in its place. A generator would take the end of itself for such an error, if
-    Ctrl-C comes between its `yield` and the block.
+    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays what it is.
     """
-
-    def __init__(self, as_error: Callable[[str], BenchError]) -> None:
-        self._as_error = as_error
-
-    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
-        """Raise the error of ours in place of another package's."""
-        if error is None or isinstance(error, BenchError | KeyboardInterrupt):
-            return
-        first = error.__context__
+    try:
+        yield
+    except (BenchError, GeneratorExit):
+        raise
+    except BaseException as error:
+        first: BaseException | None = error
+        # The `finally` of that code may raise another error in place of Ctrl-C.
         while first is not None and not isinstance(first, KeyboardInterrupt):
             first = first.__context__
         if first is not None:
             raise first from None
-        raise self._as_error(in_one_line(error)) from error
+        raise as_error(in_one_line(error)) from error
 
 
 def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> AbstractContextManager[None]:

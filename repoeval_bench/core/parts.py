@@ -64,9 +64,6 @@ class Embedder(Protocol):
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
         """The characters of each text that the model reads; all of them if nothing is lost."""
 
-    def parts(self, texts: Sequence[str], role: Role) -> list[tuple[str, ...]]:
-        """The model's inputs for each text: the text as it is, its tail, or its windows in order."""
-
     def pending(self, texts: Mapping[Role, Iterable[str]]) -> dict[Role, list[str]]:
         """The distinct parts that `ensure` would encode; a part that two roles share is under one of them."""
 

@@ -172,18 +172,7 @@ class Chunk:
 
     def with_id(self, chunk_id: str, text: str) -> Self:
         """Return the chunk under another id; `text` is its text as the one object that all such chunks share."""
-        if type(self) is not Chunk:  # a subclass of a plug-in, with fields of its own
-            return replace(self, chunk_id=chunk_id)
-        return type(self)(  # `dataclasses.replace` takes three times as long, and each task has its file's chunks
-            chunk_id=chunk_id,
-            repo=self.repo,
-            path=self.path,
-            chars=self.chars,
-            lines=self.lines,
-            text=text,
-            header=self.header,
-            rewritten=self.rewritten,
-        )
+        return replace(self, chunk_id=chunk_id, text=text)
 
     @property
     def file(self) -> str:

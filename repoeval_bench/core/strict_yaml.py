@@ -70,14 +70,20 @@ class Document:
             return [
                 (details["loc"], _sentence(details, model))
                 for details in errors
-                if details["loc"] in unknown or not any(_is_misspelled(key, details["loc"]) for key in unknown)
+                if details["loc"] in unknown or not any(self._follows(details, key) for key in unknown)
             ]
         return []
 
+    def _follows(self, error: Mapping[str, Any], unknown: KeyPath) -> bool:
+        """Return whether a mistake comes from an unknown key beside it: that may be meant as the key that is missing.
 
-def _is_misspelled(key: KeyPath, known: KeyPath) -> bool:
-    """Return whether an unknown key may be meant as a known one of the same mapping, so that both are one mistake."""
-    return key[:-1] == known[:-1] and bool(get_close_matches(str(known[-1]), [str(key[-1])]))
+        A rule over several keys, such as `give either`, is reported at one of them that the file lacks.
+        """
+        location = error["loc"]
+        if location[:-1] != unknown[:-1]:
+            return False
+        of_several = error["type"] == "value_error" and location not in self.lines
+        return of_several or bool(get_close_matches(str(location[-1]), [str(unknown[-1])]))
 
 
 def read_yaml(path: Path, way_out: str) -> Document:

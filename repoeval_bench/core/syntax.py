@@ -260,26 +260,6 @@ class Parsed:
             if whole or all(self.span(node).start < self.end for nodes in captured.values() for node in nodes):
                 yield captured
 
-    def is_deeper(self, most: int, lines: LineSpan) -> bool:
-        """Return whether nodes are nested more than `most` deep on some of the lines."""
-        starts = self.line_bytes
-        first, last = max(lines.start, self.first), min(lines.end, self.end)
-        if first >= last:
-            return False
-        start, end = starts[first - self.first], starts[last - self.first]
-        cursor, depth = self.root.walk(), 0
-        while True:
-            inner = cursor.goto_first_child_for_byte(start) is not None
-            while not inner and not cursor.goto_next_sibling():
-                if not cursor.goto_parent():
-                    return False
-                depth -= 1
-            depth += inner
-            if depth > most:
-                return True
-            if cursor.node is None or cursor.node.start_byte >= end:
-                return False
-
     def role(self, node: Node) -> int:
         """`COMMENT`, `DECORATOR`, `CLOSER` or `PLAIN`."""
         return self._grammar.roles.get(node.kind_id, PLAIN)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import path_problem
 
-MAX_UNPACKED = 512 * 1024 * 1024
-"""Bytes that an archive may unpack to; the published ones stay far below."""
+MAX_UNPACKED = 4 * 1024**3
+"""Bytes that an archive may unpack to. Its files are read one by one."""
 
 
 class ArchiveEntry(NamedTuple):
@@ -30,31 +30,26 @@ class ArchiveEntry(NamedTuple):
     is_link: bool = False
 
 
-def read_zip(
-    path: Path, is_included: Callable[[str], bool], *, max_unpacked: int = MAX_UNPACKED
-) -> Iterator[tuple[str, bytes]]:
-    """Yield (posix name, content) of each requested file, in the archive's order.
-
-    A DatasetError if the archive is broken, unpacks to more than `max_unpacked` bytes, or has an entry, requested or
-    not, with an absolute path or `..`. Links have no content.
-    """
-    for entry in read_archive(path, max_unpacked=max_unpacked):
+def read_zip(path: Path, is_included: Callable[[str], bool]) -> Iterator[tuple[str, bytes]]:
+    """Yield (posix name, content) of each requested file of an archive, as `read_archive` lists it."""
+    for entry in read_archive(path):
         if is_included(entry.path) and not entry.is_link:
             yield entry.path, entry.read()
 
 
-def read_archive(path: Path, *, max_unpacked: int = MAX_UNPACKED) -> Iterator[ArchiveEntry]:
+def read_archive(path: Path) -> Iterator[ArchiveEntry]:
     """The files and links of a zip or tar archive, in its order, to be read while they come.
 
-    A link is listed and not followed. Errors are those of `read_zip`; another file is a DatasetError too.
+    A link is listed and not followed, and has no content. A DatasetError if it is no archive or broken, unpacks to more
+    than `MAX_UNPACKED` bytes, or has an entry with an absolute path or `..`.
     """
     with _errors_of(path):
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as archive:
-                yield from _checked(path, _zip_entries(archive), max_unpacked)
+                yield from _checked(path, _zip_entries(archive))
         else:
             with tarfile.open(path) as tar:
-                yield from _checked(path, _tar_entries(tar), max_unpacked)
+                yield from _checked(path, _tar_entries(tar))
 
 
 def _zip_entries(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
@@ -76,7 +71,7 @@ def _read_member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
     return stream.read() if stream else b""
 
 
-def _checked(path: Path, entries: Iterator[ArchiveEntry], max_unpacked: int) -> list[ArchiveEntry]:
+def _checked(path: Path, entries: Iterator[ArchiveEntry]) -> list[ArchiveEntry]:
     """Return the files and links by clean name."""
     files: dict[str, ArchiveEntry] = {}
     unpacked = 0
@@ -85,8 +80,8 @@ def _checked(path: Path, entries: Iterator[ArchiveEntry], max_unpacked: int) -> 
         if problem := path_problem(entry.path.replace("\\", "/")):
             raise DatasetError(f"the archive {path} is refused: its entry {entry.path!r} {problem}")
         unpacked += entry.size
-        if unpacked > max_unpacked:
-            raise DatasetError(f"the archive {path} is refused: it unpacks to more than {max_unpacked // 1024**2} MiB")
+        if unpacked > MAX_UNPACKED:
+            raise DatasetError(f"the archive {path} is refused: it unpacks to more than {MAX_UNPACKED // 1024**3} GiB")
         if not name.startswith("__MACOSX/"):  # macOS adds that folder, which is not the author's
             files[name] = entry._replace(path=name, read=partial(_read, path, entry))
     return list(files.values())

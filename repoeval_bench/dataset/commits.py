@@ -9,11 +9,10 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line
+from repoeval_bench.dataset.repoeval import read_rows
 
 LEVEL = "commits"
 """The level of tasks that are questions of a history."""
@@ -92,16 +91,7 @@ def dump_commits(tasks: Iterable[Task]) -> bytes:
 
 def parse_commits(raw: bytes, name: str) -> tuple[Task, ...]:
     """The questions of a table, in its order; a DatasetError lists each bad row as `name:line: field: problem`."""
-    tasks: list[Task] = []
-    problems: list[str] = []
-    for number, row in parse_rows(raw, _Row):
-        if isinstance(row, JsonFaultError):
-            problems += (f"{name}:{number}: {fault}" for fault in row.faults)
-        else:
-            tasks.append(row.task())
-    if problems or not tasks:
-        raise DatasetError("\n  ".join([f"{name} is not a table of commits; build the pack again", *problems]))
-    return tuple(tasks)
+    return tuple(row.task() for row in read_rows(raw, name, _Row))
 
 
 def _ends(gold: Gold) -> list[_Ends]:

@@ -42,14 +42,15 @@ FEWEST_TASKS = 20
 class PackSource(BaseModel):
     """One source: its origin (`kind`, and further fields of that kind), its files, and counts of skipped files.
 
-    `unread` has a kind of code that is not read, such as `notebook`, and the number of its files.
+    `unread` has a kind of code that is not read, such as `notebook`, and the number of its files. Shipped packs state a
+    licence.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
 
     repository: str
     kind: str
-    licence: str
+    licence: str = ""
     files: dict[str, int]
     lines: dict[str, int]
     left_out: dict[str, int]
@@ -57,24 +58,17 @@ class PackSource(BaseModel):
 
 
 class PackUses(BaseModel):
-    """Counts of a level's names by how they resolved.
+    """Numbers of the tasks of a level that use a definition, and of those in a file that cannot be read."""
 
-    `tasks` use a definition. `unread` are in a file that cannot be read, or not within the limit of steps. `names` are
-    all in tasks' lines. `resolved` counts them by tier, `without` those that lead to no definition by reason. The
-    others are locals and similar names.
-    """
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # Packs of earlier versions also count names.
+    model_config = ConfigDict(extra="ignore", frozen=True)
 
     tasks: int
     unread: int
-    names: int
-    resolved: dict[str, int]
-    without: dict[str, int]
 
 
 class PackLevel(BaseModel):
-    """One level: its numbers of candidates and tasks, how many each rule left out, and counts of resolved names."""
+    """One level: its numbers of candidates and tasks, how many each rule left out, and how many use definitions."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -137,14 +131,9 @@ class Pack:
         """A kind of code that is not read, such as `notebook` -> the number of its files."""
         return sum((Counter(source.unread) for source in self.content.sources), Counter())
 
-    @property
-    def repositories(self) -> Mapping[str, PackSource]:
-        """Repository -> its source."""
-        return {source.repository: source for source in self.content.sources}
-
     def installed(self, task_set: TaskSet) -> InstalledSet:
         """The pack as a set that is read like any other."""
-        licences = {repo: source.licence for repo, source in self.repositories.items()}
+        licences = {source.repository: source.licence for source in self.content.sources}
         facts = SetFacts(name=f"pack-{self.content.name}", source="pack", licences=licences)
         endings = (*ENDINGS, *self.content.extensions)
         return InstalledSet(self.root, facts, task_set, tree_name=TREE, endings=endings)
@@ -197,10 +186,7 @@ def write_plain(path: Path, raw: bytes) -> None:
 
 
 def dump_manifest(content: PackFile) -> bytes:
-    """The bytes of a `pack.yaml`; what is asked for or not read is named where something is."""
-    fields = content.model_dump(by_alias=True, exclude=None if content.extensions else {"extensions"})
-    for source in fields["sources"]:
-        if not source["unread"]:
-            del source["unread"]
+    """The bytes of a `pack.yaml`, without what is as by default."""
+    fields = content.model_dump(by_alias=True, exclude_defaults=True)
     text: str = yaml.safe_dump(fields, sort_keys=False, allow_unicode=True, width=100)
     return text.encode()

@@ -6,15 +6,14 @@ No other file knows these. A row of a task file is JSON: `prompt` and `metadata`
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Self
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AliasChoices, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
@@ -144,15 +143,8 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
         raise UsageError(all_mistakes(nearest("repository", name, known) for name in unknown))
 
 
-def _path_parts(value: Any) -> Any:
-    """A path as its parts, from a list or from the string of a tuple; anything else is left to the schema."""
-    if isinstance(value, str):  # a tuple as Python prints it
-        try:
-            value = ast.literal_eval(value)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
-            value = None
-    if not isinstance(value, (list, tuple)) or not all(isinstance(part, str) for part in value):
-        raise ValueError("a list of path parts, or the string of a tuple of them, was expected")
+def _path_parts(value: list[str]) -> list[str]:
+    """A path as its parts; a part may hold several."""
     if len(value) < 2:
         raise ValueError("the repository and at least one path part were expected")
     parts = [step for part in value for step in part.replace("\\", "/").split("/")]
@@ -168,7 +160,7 @@ class _Metadata(BaseModel):
 
     task_id: str
     ground_truth: Annotated[str, Field(min_length=1)]
-    fpath_tuple: Annotated[list[str], BeforeValidator(_path_parts)]
+    fpath_tuple: Annotated[list[str], AfterValidator(_path_parts)]
     context_start_lineno: Line
     lineno: Annotated[Line, Field(validation_alias=AliasChoices("lineno", "line_no"))]
     function_name: str | None = None
@@ -211,15 +203,18 @@ class _Row(BaseModel):
         )
 
 
-def _read_rows(raw: bytes, name: str) -> list[_Row]:
+_Schema = TypeVar("_Schema", bound=BaseModel)
+
+
+def read_rows(raw: bytes, name: str, schema: type[_Schema]) -> list[_Schema]:
     """The rows of a file's bytes in order; lines end in LF or CRLF, blank lines are skipped.
 
     A DatasetError lists every bad row as `name:line: field: problem`, and reports a file without a row.
     """
-    rows: list[_Row] = []
+    rows: list[_Schema] = []
     problems: list[str] = []
     bad_rows = 0
-    for number, row in parse_rows(raw, _Row):
+    for number, row in parse_rows(raw, schema):
         if isinstance(row, JsonFaultError):
             bad_rows += 1
             problems += (f"{name}:{number}: {fault}" for fault in row.faults)
@@ -228,7 +223,7 @@ def _read_rows(raw: bytes, name: str) -> list[_Row]:
     if problems:
         raise DatasetError("\n  ".join([f"{name} has {count(bad_rows, 'bad row')}:", *problems]))
     if not rows:
-        raise DatasetError(f"{name} has no tasks; delete it and fetch it again with `repoeval-bench data fetch`")
+        raise DatasetError(f"{name} has no tasks; delete it and run `repoeval-bench data fetch` or `data build` again")
     return rows
 
 
@@ -238,7 +233,7 @@ def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
     `task_id` becomes `owner_repo/number`. The number is upstream's own if every row has one and no two rows of a
     repository share it. Else it is the position among the repository's rows.
     """
-    rows = _read_rows(raw, name)
+    rows = read_rows(raw, name, _Row)
     return tuple(row.task(number, level) for row, number in zip(rows, _numbers(rows), strict=True))
 
 

@@ -9,19 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.source import SourceFile, readable
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
-
-_LICENCES = {
-    "Apache License Version 2.0": "Apache-2.0",
-    "MIT License": "MIT",
-    "BSD 2-Clause License": "BSD-2-Clause",
-    "BSD 3-Clause License": "BSD-3-Clause",
-    "Attribution-NonCommercial 4.0 International": "CC-BY-NC-4.0",
-}
-"""Beginning of a licence's text, blanks squeezed -> its SPDX identifier."""
-
-UNKNOWN = "not recognised"
 
 GO_MODULE = "go.mod"
 """The file that names a module of Go. It is no code, but names are resolved by it."""
@@ -43,8 +32,8 @@ def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTE
 def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> Tree:
     """Every source file of a repository outside hidden folders and `__pycache__`, sorted by posix path.
 
-    No link is followed. A file that is not UTF-8, or whose name is not, is named in
-    `undecodable`. A folder or file that cannot be read is a DatasetError.
+    No link is followed. A file that is not UTF-8 is named in `undecodable`. A folder or file that cannot be read is a
+    DatasetError.
     """
     if not root.is_dir():
         raise DatasetError(
@@ -58,9 +47,6 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
             continue
         file = root / path
         if file.is_symlink():
-            continue
-        if path != readable(path):  # no id, log or table could hold its name
-            undecodable.append(readable(path))
             continue
         try:
             files.append(SourceFile(repo, path, decode(file.read_bytes())))
@@ -98,20 +84,6 @@ def is_included_path(path: str) -> bool:
 def is_licence_path(path: str) -> bool:
     """Return whether a posix path is that of a licence text."""
     return path.rpartition("/")[2].upper().startswith(("LICENSE", "LICENCE", "NOTICE", "COPYING"))
-
-
-def licence_of(repository: Path) -> str:
-    """The licence of a repository's folder, by its LICENSE file; UNKNOWN without one that is recognised."""
-    for path in sorted(repository.glob("LICEN[CS]E*")):
-        if name := identify_licence(path.read_text(encoding="utf-8", errors="replace")):
-            return name
-    return UNKNOWN
-
-
-def identify_licence(text: str) -> str | None:
-    """The SPDX identifier of a licence's text, or None."""
-    squeezed = " ".join(text.split())
-    return next((name for begin, name in _LICENCES.items() if squeezed.startswith(begin)), None)
 
 
 def _is_hidden(folder: str) -> bool:

@@ -14,7 +14,7 @@ from repoeval_bench.dataset import index
 from repoeval_bench.dataset.assembly import files_of, is_misplaced, place_problem
 from repoeval_bench.dataset.install import InstalledSet, read_hashes
 from repoeval_bench.dataset.repoeval import FUNCTION
-from repoeval_bench.dataset.trees import Tree, is_source_path, licence_of, read_trees
+from repoeval_bench.dataset.trees import Tree, is_source_path, read_trees
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def _file_problems(installed: InstalledSet, recorded: Mapping[str, str]) -> Iter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositorySummary:
-    """One repository: tasks and source files here, those of the whole benchmark (None: not known), licence."""
+    """One repository: tasks and source files here, those of the whole benchmark (None: not known), known licence."""
 
     tasks: int
     whole_tasks: int | None
@@ -115,6 +115,6 @@ def summarize(benchmark: Benchmark, installed: InstalledSet) -> dict[str, Reposi
             whole_tasks=fact.tasks if fact else None,
             files=len(benchmark.files.get(repo, ())),
             whole_files=fact.files if fact else None,
-            licence=fact.licence if fact else facts.licences.get(repo) or licence_of(installed.tree / repo),
+            licence=fact.licence if fact else facts.licences.get(repo, ""),
         )
     return rows

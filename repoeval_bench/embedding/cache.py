@@ -153,7 +153,7 @@ class CachedEmbedder:
         for positions, vectors in self.encoder.encode_batches(texts, role, tokens):
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
-            self._cache.write(dict(zip(keys, values, strict=True)), "vector", self._model)
+            self._cache.write(dict(zip(keys, values, strict=True)))
             bar.update(sum(read[position] for position in positions))
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
@@ -199,7 +199,7 @@ class CachedEmbedder:
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, compute(missing), strict=True))
             values = {keys[text]: known[text].to_bytes(8, "little") for text in missing}
-            self._cache.write(values, kind, self._model)
+            self._cache.write(values)
         return known
 
     def _key(self, text: str, role: Role, kind: Kind) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from repoeval_bench.core.parts import Role
@@ -50,17 +49,8 @@ def has_model(text: str) -> bool:
     return Spec.parse(text).name in models.NAMES
 
 
-def check_installed(text: str) -> None:
-    """A UsageError where a package is missing that the embedder of a spec needs."""
-    EMBEDDERS.choose(choose_embedder(text)[0]).check_installed()
-
-
-def find_encoder(text: str, folder: Path) -> TextEncoder:
-    """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text.
-
-    Models that are built here are kept in `folder`; a notice says where they cannot be.
-    """
+def find_encoder(text: str) -> TextEncoder:
+    """The encoder that a spec names, found, verified or made; a model of its own is loaded on the first text."""
     spec = parse_embedder(text)
     # As it was given: a model's spec names only the options that were.
-    encoder = EMBEDDERS.choose(spec).make(spec=str(spec), folder=folder)
-    return cast("TextEncoder", encoder)
+    return cast("TextEncoder", EMBEDDERS.choose(spec).make(spec=str(spec)))

@@ -128,7 +128,7 @@ class CachedScorer:
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, self._scorer.score(query, missing), strict=True))
             values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
-            self._cache.write(values, "score", self._identity)
+            self._cache.write(values)
         limit = self._scorer.max_tokens
         n_read, n_cut = self.pairs
         n_longer = sum(limit is not None and known[text][1] > limit for text in texts)

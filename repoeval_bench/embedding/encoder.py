@@ -17,10 +17,10 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
-from repoeval_bench.embedding import models
+from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
-from repoeval_bench.embedding.registry import EMBEDDERS, Limit, LongChunks, LongQueries, unit_rows
+from repoeval_bench.embedding.registry import EMBEDDERS, Limit, unit_rows
 
 if TYPE_CHECKING:
     import numpy as np
@@ -42,13 +42,17 @@ class ModelOptions:
     max_length: Annotated[
         Annotated[int, Ge(3)] | None, Doc("tokens that are read of a text; the model's limit unless given")
     ] = None
-    device: Annotated[DeviceName, Doc("where the model runs; auto: CUDA or MPS where present")] = DEFAULT
+    device: Annotated[DeviceName, Doc("where the model runs, such as cuda")] = DEFAULT
     precision: Annotated[
         Literal["auto", "fp32", "bf16", "fp16"],
         Doc("what it computes in; auto: bf16 on a CPU that has instructions for it, fp16 on CUDA, else fp32"),
     ] = "auto"
-    long_queries: LongQueries = "head"
-    long_chunks: LongChunks = "head"
+    long_queries: Annotated[
+        long_text.LongText, Doc("what is read of queries longer than the model reads: head, tail or mean")
+    ] = "head"
+    long_chunks: Annotated[
+        long_text.LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")
+    ] = "head"
 
 
 @EMBEDDERS.register(

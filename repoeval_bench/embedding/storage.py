@@ -1,12 +1,10 @@
-"""Vectors and other results of models on disk, each stored with a checksum over value and key; their description."""
+"""Vectors and other results of models on disk, each stored with a checksum over value and key."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 import sqlite3
 import weakref
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -39,9 +37,9 @@ _SETTINGS = {
     "sqlite_PAGE_SIZE": 32768,
 }
 
-Kind = Literal["vector", "tokens", "read", "score", "completion", "identity"]
+Kind = Literal["vector", "tokens", "read", "score", "completion"]
 """Kinds of entries: a vector is float32 bytes. A text's tokens, or how many of its characters are read, are eight
-bytes. A pair's score and its tokens are four bytes each. A completion and a model's identity are JSON."""
+bytes. A pair's score and its tokens are four bytes each. A completion is JSON."""
 
 SEAL_BYTES = 8
 """Length of the checksum behind each value: BLAKE2b over the value, keyed by the entry's key."""
@@ -84,17 +82,6 @@ def unsealed(key: bytes, value: bytes) -> bytes | None:
     return content if len(value) > SEAL_BYTES and seal(key, content) == value[-SEAL_BYTES:] else None
 
 
-def tag(kind: Kind, identity: str) -> bytes:
-    """Eight bytes that say what an entry holds and for which model: the kind's letter and the start of a digest."""
-    return kind[0].encode() + hashlib.sha256(identity.encode()).digest()[:7]
-
-
-def model_name(identity: Mapping[str, Any], *, precisely: bool = False) -> str:
-    """The name of a model for people, with its precision if `precisely`."""
-    name = identity.get("model", identity.get("plug_in", ""))
-    return f"{name} {identity['precision']}" if precisely and "precision" in identity else str(name)
-
-
 def key_prefix(kind: Kind, *pieces: str) -> bytes:
     """SHA-256 over all that decides a value except the last text: the model's identity first."""
     parts = b"".join(hashlib.sha256(piece.encode("utf-8", "surrogatepass")).digest() for piece in (kind, *pieces))
@@ -114,7 +101,6 @@ class VectorCache:
 
     def __init__(self, folder: Path, *, timeout: float = 60) -> None:
         self.folder = folder
-        self._known: set[str] = set()
         with self.explained("opened"):
             self.database = Cache(str(folder), timeout, RawDisk, **_SETTINGS)
         # A connection refers to itself: without this it would be open until Python looks for garbage.
@@ -141,31 +127,20 @@ class VectorCache:
             )
         return value
 
-    def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
-        """Store all values in one transaction: after a kill all of them are there, or none.
-
-        `identity` is the model they were made with, in JSON; it is kept once beside them.
-        """
+    def write(self, values: Mapping[bytes, bytes]) -> None:
+        """Store all values in one transaction: after a kill all of them are there, or none."""
         with self.explained("written"), self.database.transact():
-            self._add(values, tag(kind, identity))
-            if identity not in self._known:
-                key = hashlib.sha256(b"identity\0" + identity.encode()).digest()
-                self._add({key: identity.encode()}, tag("identity", identity))
-        self._known.add(identity)
-
-    def _add(self, values: Mapping[bytes, bytes], label: bytes) -> None:
-        for key, value in values.items():
-            self.database.add(key, value + seal(key, value), tag=label)
+            for key, value in values.items():
+                self.database.add(key, value + seal(key, value))
 
     def flush(self) -> None:
         """Nothing waits to be written here."""
 
-    def entries(self) -> Iterator[tuple[bytes, bytes, bytes | None]]:
-        """Yield (key, value with its seal, tag) of each entry, in the order of writing."""
+    def entries(self) -> Iterator[tuple[bytes, bytes]]:
+        """Yield (key, value with its seal) of each entry, in the order of writing."""
         for key in self.database:
-            value, label = self.database.get(key, tag=True)
-            if value is not None:  # another process may have removed it
-                yield key, value, label
+            if (value := self.database.get(key)) is not None:  # another process may have removed it
+                yield key, value
 
     def delete(self, keys: Iterable[bytes]) -> None:
         """Delete entries."""
@@ -199,34 +174,13 @@ class VectorCache:
             ) from error
 
 
-_IDENTITY = tag("identity", "")[:1]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelShare:
-    """One model's share of the cache: its entries, and bytes of their values."""
-
-    identity: dict[str, Any] | None
-    """What decides what the model computes; None where the cache does not say."""
-    vectors: int
-    others: int
-    """Scores of pairs, completions, and counts of tokens and of characters read."""
-    bytes: int
-
-    @property
-    def name(self) -> str:
-        """The model and its precision, as far as known."""
-        return "not known" if self.identity is None else model_name(self.identity, precisely=True)
-
-
 @dataclass(frozen=True, slots=True)
 class CacheInfo:
-    """The cache's folder, bytes on disk, entries, and each model's share, the largest first."""
+    """The cache's folder, its bytes on disk, and its entries."""
 
     folder: str
     bytes_on_disk: int
     entries: int
-    models: tuple[ModelShare, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,37 +201,12 @@ class Verified:
 def info(folder: Path) -> CacheInfo:
     """Describe the cache in a folder; raises CacheError."""
     if not (folder / FILE).exists():
-        return CacheInfo(str(folder), 0, 0, ())
+        return CacheInfo(str(folder), 0, 0)
     cache = VectorCache(folder)
-    identities: dict[bytes, dict[str, Any]] = {}
-    vectors: Counter[bytes] = Counter()
-    entries: Counter[bytes] = Counter()
-    sizes: Counter[bytes] = Counter()
     with cache.explained("read"):
-        for key, value, label in cache.entries():
-            if _is_identity(label):
-                if content := unsealed(key, value):
-                    identities[tag("identity", content.decode())[1:]] = json.loads(content)
-                continue
-            owner = (label or b"")[1:]
-            vectors[owner] += (label or b"")[:1] == b"v"
-            entries[owner] += 1
-            sizes[owner] += len(value)
+        entries = len(cache.database)
     cache.close()
-    models = [
-        ModelShare(
-            identity=identities.get(owner), vectors=vectors[owner], others=number - vectors[owner], bytes=sizes[owner]
-        )
-        for owner, number in entries.items()
-    ]
-    models.sort(key=lambda model: (-model.bytes, model.name))
-    on_disk = sum(path.stat().st_size for path in folder.iterdir() if path.is_file())
-    return CacheInfo(str(folder), on_disk, entries.total(), tuple(models))
-
-
-def _is_identity(label: bytes | None) -> bool:
-    """Return whether an entry says what a model is: those are few and small, stay, and are not counted."""
-    return label is not None and label[:1] == _IDENTITY
+    return CacheInfo(str(folder), sum(path.stat().st_size for path in folder.iterdir() if path.is_file()), entries)
 
 
 def verify(folder: Path, *, delete: bool = False) -> Verified:
@@ -293,8 +222,8 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
     with cache.explained("read"):
         if faults := cache.database.check():
             raise CacheError(f"the vector cache {folder} is damaged: {faults[0].message}; {DELETE}")
-        for key, value, label in cache.entries():
-            entries += not _is_identity(label)
+        for key, value in cache.entries():
+            entries += 1
             if unsealed(key, value) is None:
                 broken.append(key)
     if delete:

@@ -18,10 +18,10 @@ from repoeval_bench.metrics.measure import (
     Measure,
     explain,
     inputs_of,
-    is_measure,
     lower_is_better,
+    measure_of,
 )
-from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, read_lines
+from repoeval_bench.metrics.reading import BUDGETS, Lines
 from repoeval_bench.metrics.relevance import (
     ExplicitRelevance,
     Item,
@@ -48,7 +48,6 @@ __all__ = [
     "Context",
     "ExplicitRelevance",
     "Item",
-    "LineReading",
     "Lines",
     "Measure",
     "Passage",
@@ -59,9 +58,8 @@ __all__ = [
     "explain",
     "ideal_rankings",
     "inputs_of",
-    "is_measure",
     "lower_is_better",
-    "read_lines",
+    "measure_of",
     "score_ceilings",
     "score_items",
     "score_query",

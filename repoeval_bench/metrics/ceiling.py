@@ -1,7 +1,5 @@
 """Ceilings: scores of a ranker that knows the gold, exact for measures over chunks, else a greedy lower bound."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -9,19 +7,17 @@ from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from math import fsum
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from repoeval_bench.core.places import Gold
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
+from repoeval_bench.metrics.given import Judgements
 from repoeval_bench.metrics.judged_run import share
 from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.given import Judgements
 
 Greed = Literal["lines", "definitions"]
 """The units that a greedy choice of chunks collects."""

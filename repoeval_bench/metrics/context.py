@@ -1,19 +1,16 @@
 """The inputs of measures beside ranking and qrels: places, gold, lines, texts, vectors, what a model wrote, …."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
 
 _T = TypeVar("_T")
 

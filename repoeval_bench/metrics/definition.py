@@ -1,22 +1,17 @@
 """The definition of a measure: its name, its explanation, its options, and the function that computes it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Gt
+from numpy.typing import NDArray
 
 from repoeval_bench.core.fields import Doc, Option, options_of
 from repoeval_bench.core.registry import Kind, Row
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from repoeval_bench.metrics.judged_run import JudgedRun
+from repoeval_bench.metrics.judged_run import JudgedRun
 
 Value = str | float | None
 """Types of a measure's option."""
@@ -31,21 +26,21 @@ Rel = Annotated[
 class MeasureDefinition:
     """One measure of the registry; a measure with values for k and options is a `Measure`.
 
-    `compute(run, k, **options)` gives float64 (n_queries,); its keywords are the measure's options. `cutoff` says
-    whether `@k` must, may or may not be written, and `unit` what k counts. `needs` are the names of the inputs:
-    `ranking`, or fields of `Context`. `bands` are (from, word), best first; `avoid` says when another measure serves
-    better. `ceiling` names the ranking that gives its ceiling, if there is one. It is the relevant chunks by gain (the
-    best possible), or a greedy choice of lines or of definitions (a lower bound). A higher mean is better, unless
-    `lower_is_better`; such a measure has no ceiling.
+    `compute(run, k, **options)` gives float64 (n_queries,), 0 where there is nothing to divide by; its keywords are the
+    measure's options. `cutoff` says whether `@k` must, may or may not be written, and `unit` what k counts. `needs` are
+    the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from, word), best first; `avoid` says when
+    another measure serves better. `ceiling` names the ranking that gives its ceiling, if there is one. It is the
+    relevant chunks by gain (the best possible), or a greedy choice of lines or of definitions (a lower bound). A higher
+    mean is better, unless `lower_is_better`; such a measure has no ceiling.
     """
 
     name: str
     meaning: str
     formula: str
-    range: str
     source: str
     avoid: str
     compute: Callable[..., NDArray[np.float64]]
+    range: str = "0..1"
     aliases: tuple[str, ...] = ()
     cutoff: Literal["must", "may", "none"] = "may"
     unit: Literal["rank", "nws"] = "rank"
@@ -72,12 +67,16 @@ MEASURES = Kind("measure", "repoeval_bench.metrics", Row, data=MeasureDefinition
 """Measures by name. A new one is a function in a file of this folder, under `measure`."""
 
 
-def measure(*, name: str, meaning: str, **facts: Any) -> Callable[[Callable[..., Any]], MeasureDefinition]:
-    """Make a measure of the function below, and register it; `facts` are other fields of `MeasureDefinition`."""
+def measure(**facts: Any) -> Callable[[Callable[..., Any]], MeasureDefinition]:
+    """Make a measure of the function below, and register it under its name; `facts` are fields of `MeasureDefinition`.
+
+    The meaning is the function's docstring.
+    """
 
     def decorate(compute: Callable[..., Any]) -> MeasureDefinition:
-        definition = MeasureDefinition(name=name, meaning=meaning, compute=compute, **facts)
-        row = Row(name=name, meaning=meaning, aliases=definition.aliases, part=definition)
+        meaning = " ".join((compute.__doc__ or "").split())
+        definition = MeasureDefinition(name=compute.__name__, meaning=meaning, compute=compute, **facts)
+        row = Row(name=definition.name, meaning=meaning, aliases=definition.aliases, part=definition)
         MEASURES.add(row, compute.__module__)
         return definition
 

@@ -1,16 +1,13 @@
 """Measures of how much the retrieved chunks repeat each other, by file, by words, by vectors, by sub-topics."""
 
-from __future__ import annotations
-
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from functools import partial
 from math import fsum, log2
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge, Le
-from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.fields import Doc
@@ -19,45 +16,14 @@ from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import measure
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, share
 
-Alpha = Annotated[float, Ge(0), Le(1), Doc("share of the gain that novelty cannot take")]
-
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""
 
 _among_first = partial(measure, cutoff="must", ceiling=None)
 
 
-def cosines(vectors: Sequence[NDArray[np.floating]] | NDArray[np.floating]) -> FloatArray:
-    """Cosines between all rows, float64 (n, n); 0 with a vector of norm 0; MetricError if a value is not finite."""
-    rows = np.array(vectors, dtype=np.float64, ndmin=2)
-    if not np.isfinite(rows).all():
-        raise MetricError("a vector has a value that is not finite; embed its text again")
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
-    product: FloatArray = unit @ unit.T
-    return product
-
-
-def mean_dissimilarity(similarities: Sequence[float] | FloatArray) -> float:
-    """Mean of 1 - similarity over pairs; 0 without a pair."""
-    return float(np.mean(1.0 - np.asarray(similarities, dtype=np.float64))) if len(similarities) else 0.0
-
-
-def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
-    """Return alpha + (1 - alpha)(1 - largest cosine to a higher rank), cosines clipped to 0..1, the first rank's 1.
-
-    `similarity` is float64 (n, n) in rank order; the result float64 (n,).
-    """
-    clipped = np.tril(np.clip(similarity, 0.0, 1.0), k=-1)
-    closest = clipped.max(axis=1, initial=0.0)
-    result: FloatArray = alpha + (1.0 - alpha) * (1.0 - closest)
-    return result
-
-
 @_among_first(
-    name="distinct_files",
     aliases=("files",),
-    meaning="Number of different files among the first k.",
     formula="|files of the first k|",
     range="0..k",
     source="count",
@@ -65,13 +31,11 @@ def novelties(similarity: FloatArray, alpha: float) -> FloatArray:
     needs=frozenset({"ranking", "places"}),
 )
 def distinct_files(run: JudgedRun, k: int) -> FloatArray:
-    """Number of files among the first k: float64 (n_queries,)."""
+    """Number of different files among the first k."""
     return _per_query(run, lambda query_id: len({location.file for location in run.places(query_id, k)}))
 
 
 @_among_first(
-    name="redundancy",
-    meaning="Share of the first k that repeats the file of a higher chunk.",
     formula="1 - distinct files / k (what was retrieved, where that is fewer than k)",
     range="0..1; lower is more diverse",
     source="complement of distinct_files over k",
@@ -80,14 +44,12 @@ def distinct_files(run: JudgedRun, k: int) -> FloatArray:
     needs=frozenset({"ranking", "places"}),
 )
 def redundancy(run: JudgedRun, k: int) -> FloatArray:
-    """Return 1 - files / chunks among the first k; 0 where nothing was retrieved: float64 (n_queries,)."""
+    """Share of the first k that repeats the file of a higher chunk."""
     read = np.minimum(run.depth, k).astype(np.float64)
     return share(read - distinct_files(run, k), read)
 
 
 @_among_first(
-    name="novelty",
-    meaning="Share of the first k whose words do not repeat a higher chunk's.",
     formula="|chunks whose token Jaccard with every higher one is below 0.5| / k (or what was retrieved, if fewer)",
     range="0..1; the first chunk is always novel",
     source="Jaccard 1901 over lower-cased words",
@@ -95,7 +57,7 @@ def redundancy(run: JudgedRun, k: int) -> FloatArray:
     needs=frozenset({"ranking", "texts"}),
 )
 def novelty(run: JudgedRun, k: int) -> FloatArray:
-    """Share of the first k that repeats no higher chunk (token Jaccard below 0.5): float64 (n_queries,)."""
+    """Share of the first k whose words do not repeat a higher chunk's."""
 
     def value(query_id: str) -> float:
         ids = run.ranking(query_id)[:k]
@@ -107,9 +69,7 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
 
 
 @_among_first(
-    name="ild",
     aliases=("intra_list_diversity",),
-    meaning="Intra-list diversity: how far apart the vectors of the first k are, on average.",
     formula="mean over pairs of 1 - cosine; 0 for fewer than two",
     range="0..2, in practice 0..1",
     source="Ziegler, McNee, Konstan and Lausen 2005",
@@ -118,19 +78,17 @@ def novelty(run: JudgedRun, k: int) -> FloatArray:
     bands=((0.8, "very diverse"), (0.6, "diverse"), (0.4, "moderate"), (0.0, "repetitive")),
 )
 def ild(run: JudgedRun, k: int) -> FloatArray:
-    """Intra-list diversity: mean of 1 - cosine over pairs of the first k; 0 without a pair: float64 (n_queries,)."""
+    """Intra-list diversity: how far apart the vectors of the first k are, on average."""
 
     def value(query_id: str) -> float:
         similarity = _similarity(run, query_id, k)
-        return mean_dissimilarity(similarity[np.triu_indices(len(similarity), k=1)])
+        pairs = similarity[np.triu_indices(len(similarity), k=1)]
+        return float(np.mean(1.0 - pairs)) if len(pairs) else 0.0
 
     return _per_query(run, value)
 
 
 @_among_first(
-    name="novelty_ndcg",
-    meaning="nDCG whose gains shrink, the closer a chunk's vector is to a higher one. One source calls it "
-    "alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.",
     formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
     range="0..1; alpha = 1 is ndcg",
     source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
@@ -138,27 +96,41 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
     cutoff="may",
     needs=frozenset({"ranking", "vectors"}),
 )
-def novelty_ndcg(run: JudgedRun, k: int | None, *, alpha: Alpha = 0.5) -> FloatArray:
-    """Return the nDCG whose gains shrink with the cosine to higher ranks: float64 (n_queries,).
+def novelty_ndcg(
+    run: JudgedRun,
+    k: int | None,
+    *,
+    alpha: Annotated[float, Ge(0), Le(1), Doc("share of the gain that novelty cannot take")] = 0.5,
+) -> FloatArray:
+    """Normalised DCG whose gains shrink, the closer a chunk's vector is to a higher one.
 
-    It is 0 without a relevant chunk. The ideal is that of plain gains, so alpha = 1 is nDCG.
+    One source calls it alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not
+    vectors.
     """
     hits = run.hits.upto(k)
     shrunk = np.zeros(len(hits.query))
     last = None
     for i, (query, rank) in enumerate(zip(hits.query.tolist(), hits.rank.tolist(), strict=True)):
         if query != last:
-            factors, last = novelties(_similarity(run, run.query_ids[query], k), alpha), query
+            to_higher = np.tril(np.clip(_similarity(run, run.query_ids[query], k), 0.0, 1.0), k=-1)
+            last, factors = query, alpha + (1.0 - alpha) * (1.0 - to_higher.max(axis=1, initial=0.0))
         shrunk[i] = factors[rank - 1]
     best = run.relevant.upto(k)
     return share(discounted(run, hits, hits.gain * shrunk), discounted(run, best, best.gain))
 
 
 def _similarity(run: JudgedRun, query_id: str, k: int | None) -> FloatArray:
+    """Cosines between the vectors of the first k, in rank order, float64 (n, n); 0 with a vector of norm 0."""
     ids = run.ranking(query_id)[:k]
     if not ids:
         return np.zeros((0, 0))
-    return cosines([look_up("vectors", run.context.vectors, chunk_id, "chunk") for chunk_id in ids])
+    rows = np.array([look_up("vectors", run.context.vectors, i, "chunk") for i in ids], dtype=np.float64, ndmin=2)
+    if not np.isfinite(rows).all():
+        raise MetricError("a vector has a value that is not finite; embed its text again")
+    norms = np.linalg.norm(rows, axis=1, keepdims=True)
+    unit = np.divide(rows, norms, out=np.zeros_like(rows), where=norms > 0)
+    product: FloatArray = unit @ unit.T
+    return product
 
 
 def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
@@ -166,10 +138,7 @@ def _per_query(run: JudgedRun, value: Callable[[str], float]) -> FloatArray:
 
 
 @measure(
-    name="alpha_ndcg",
-    meaning="nDCG over sub-topics: covering one again is worth (1 - alpha) times as much each time.",
     formula="gain_i = sum over sub-topics s of J(d_i, s) (1 - alpha)^(earlier that cover s); greedy ideal",
-    range="0..1",
     source="Clarke et al. 2008; ndeval",
     avoid="there is one sub-topic per query: use ndcg",
     needs=frozenset({"ranking", "subtopics"}),
@@ -181,10 +150,7 @@ def alpha_ndcg(
     *,
     alpha: Annotated[float, Ge(0), Le(1), Doc("how much a repeated sub-topic loses")] = 0.5,
 ) -> FloatArray:
-    """Return alpha-nDCG@k over the sub-topics of the context; 0 for a query without any: float64 (n_queries,).
-
-    The ideal is greedy, as finding the best one is NP-hard; among equals the larger id comes first.
-    """
+    """Normalised DCG over sub-topics: covering one again is worth (1 - alpha) times as much each time."""
 
     def value(query_id: str) -> float:
         subtopics = look_up("subtopics", run.context.subtopics, query_id, "query")
@@ -195,7 +161,8 @@ def alpha_ndcg(
 
 
 def greedy_ideal(subtopics: Mapping[str, Collection[Hashable]], depth: int, alpha: float) -> list[str]:
-    """The ids in the order of largest gain given those before, at most `depth`."""
+    """The ids in the order of largest gain given those before, at most `depth`; of equals the larger id."""
+    # Finding the best order is NP-hard.
     covered: Counter[Hashable] = Counter()
     left = sorted((i for i, topics in subtopics.items() if topics), reverse=True)
     order: list[str] = []

@@ -3,8 +3,6 @@
 Any other shape is a MetricError of one sentence: the query, what was given, and what can be read.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet

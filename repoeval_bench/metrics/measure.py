@@ -1,22 +1,18 @@
 """A measure with its k and options, parsed from text such as `ndcg@10` and printed back."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self, cast
 
 from repoeval_bench.core.errors import SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 from repoeval_bench.metrics.reading import BUDGETS
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
-
 
 COVERAGE = {
     "judged@5": "Share of the first 5 that was judged, relevant or not.",
@@ -63,7 +59,7 @@ class Measure:
         match = _WORDS.match(body)
         if not match:
             raise UsageError(f"{text!r} is not a measure; write one as ndcg@10 or ndcg(gain=exp)@10")
-        name = _canonical(match["name"])
+        name = _canonical(match["name"], cutoff)
         definition = _definition(name)
         k = None if cutoff is None and not strict else _cutoff(text, name, definition, cutoff)
         return cls(name, k, _options(name, definition, match["options"] or ""))
@@ -80,38 +76,30 @@ class Measure:
 
     def __call__(self, run: JudgedRun) -> FloatArray:
         """Its value for every query, float64 (n_queries,)."""
-        definition = self.definition
-        options = {key: option.default for key, option in definition.options.items()}
-        return definition(run, self.k, **{**options, **dict(self.options)})
+        return self.definition(run, self.k, **dict(self.options))
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)
         return self.name + (f"({options})" if options else "") + ("" if self.k is None else f"@{self.k}")
 
 
-def is_measure(text: str) -> bool:
-    """Return whether a text starts with the name or an alias of a measure, with any cutoff and options."""
-    match = _WORDS.match(_split(text.strip())[0])
-    try:
-        return match is not None and bool(_definition(_canonical(match["name"])))
-    except SpecError:
-        return False
-
-
-def lower_is_better(name: str) -> bool:
-    """Return whether less of a stored column is better; False of a name that is not a measure's.
+def measure_of(column: str) -> Measure | None:
+    """Return the measure of a stored column; None of a ceiling, a share, or a measure that is not registered here.
 
     `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
     """
-    if name.startswith("py:"):
-        if name.split(":")[1] not in sys.modules:
-            return False
-    elif name.endswith((CEILING, SHARE)) and is_measure(name.removesuffix(CEILING).removesuffix(SHARE)):
-        return False
+    if column.startswith("py:") and column.split(":")[1] not in sys.modules:
+        return None
     try:
-        return Measure.parse(name, strict=False).definition.lower_is_better
+        return Measure.parse(column, strict=False)
     except UsageError:
-        return False
+        return None
+
+
+def lower_is_better(column: str) -> bool:
+    """Return whether less of a stored column is better; False of a name that is not a measure's."""
+    measure = measure_of(column)
+    return measure is not None and measure.definition.lower_is_better
 
 
 def parse_measures(measures: str | Measure | Iterable[str | Measure]) -> tuple[Measure, ...]:
@@ -139,13 +127,17 @@ def _split(text: str) -> tuple[str, str | None]:
     return (match["body"], match["k"]) if match else (text, None)
 
 
-def _canonical(text: str) -> str:
+def _canonical(text: str, cutoff: str | None = None) -> str:
     """Return the measure's name for a name or alias; a SpecError that offers the nearest where there is none."""
     if text.startswith("py:"):
         return text
     if text in {name.partition("@")[0] for name in UNREGISTERED}:
         raise SpecError(f"{text} is scored for logs that `repoeval-bench logs import` reads; choose another measure")
-    return MEASURES.find(re.sub("[ -]", "_", text.lower())).name
+    name = re.sub("[ -]", "_", text.lower())
+    if cutoff is not None and MEASURES.known(name) is None:
+        names = [row.name for row in MEASURES if row.part and row.part.cutoff != "none"]
+        raise SpecError(nearest("measure", text, names, listed_by="repoeval-bench list measures", ending=f"@{cutoff}"))
+    return MEASURES.find(name).name
 
 
 @lru_cache(maxsize=256)

@@ -1,7 +1,5 @@
 """Measures of relevant chunks: by rank, among the first k as a set, and of a reader who is satisfied and stops."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,21 +14,15 @@ Persistence = Annotated[float, Gt(0), Lt(1), Doc("the reader's persistence")]
 
 
 @measure(
-    name="ndcg",
     aliases=("ndcg_cut",),
-    meaning="Gain of the first k, discounted by rank, as a share of the best possible.",
     formula="DCG@k / IDCG@k, DCG = sum g_i / log2(i + 1), IDCG over the best k of all relevant chunks",
-    range="0..1",
     source="Jaervelin and Kekaelaeinen 2002; gain=exp: Burges et al. 2005; trec_eval ndcg_cut",
     avoid="chunkers of different sizes are compared: each has relevant chunks of its own, and bigger chunks raise "
     "it by themselves; use line_recall",
     bands=((0.9, "excellent"), (0.7, "very good"), (0.5, "good"), (0.3, "fair"), (0.0, "poor")),
 )
 def ndcg(run: JudgedRun, k: int | None, *, gain: Gain = "linear") -> FloatArray:
-    """DCG@k over the DCG of the best k of ALL relevant chunks; 0 where there are none: float64 (n_queries,).
-
-    Gain `linear` is g (Jaervelin & Kekaelaeinen 2002), `exp` is 2^g - 1 (Burges et al. 2005); they agree for 0 and 1.
-    """
+    """Gain of the first k, discounted by rank, as a share of the best possible."""
 
     def dcg(entries: Entries) -> FloatArray:
         # Divided by 2^largest, which the ratio cancels, so that no gain overflows.
@@ -40,54 +32,44 @@ def ndcg(run: JudgedRun, k: int | None, *, gain: Gain = "linear") -> FloatArray:
 
 
 @measure(
-    name="mrr",
     aliases=("rr", "recip_rank", "reciprocal_rank"),
-    meaning="How high the first relevant chunk is ranked; without @k over the whole stored ranking.",
     formula="1 / rank of the first hit, 0 without one; MRR is its mean over queries",
-    range="0..1",
     source="Voorhees 1999; trec_eval recip_rank",
     avoid="more than the first relevant chunk matters: use ap or ndcg",
 )
-def reciprocal_rank(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Return 1 / rank of the first relevant chunk, 0 without one in the first k: float64 (n_queries,)."""
+def mrr(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
+    """Reciprocal rank of the first relevant chunk; without @k over the whole stored ranking."""
     hits = run.hits.at_least(rel).upto(k)
     first = hits.where(hits.ordinal() == 1)
     return run.total(first, 1.0 / first.rank)
 
 
 @measure(
-    name="ap",
     aliases=("map", "map_cut", "average_precision"),
-    meaning="Precision at every hit, averaged over all relevant chunks; MAP is its mean over queries.",
     formula="sum over hits of precision@rank / relevant chunks",
-    range="0..1",
     source="Harman 1992; trec_eval map, map_cut",
     avoid="there are many relevant chunks and few results are read: what is not retrieved counts 0",
 )
-def average_precision(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Precision at each hit of the first k, summed, over all relevant chunks; 0 without one: float64 (n_queries,)."""
+def ap(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
+    """Precision at every hit, averaged over all relevant chunks; MAP is its mean over queries."""
     hits = run.hits.at_least(rel).upto(k)
     return share(run.total(hits, hits.ordinal() / hits.rank), run.n_relevant(rel))
 
 
 @measure(
-    name="rbp",
-    meaning="Expected gain per result of a reader who goes on to the next with probability p.",
     formula="(1 - p) sum b_i p^(i - 1)",
     range="0..1; at most 1 - p^min(k, relevant)",
     source="Moffat and Zobel 2008",
     avoid="queries differ in their number of relevant chunks: the ceiling of a query with few is low",
 )
 def rbp(run: JudgedRun, k: int | None, *, p: Persistence = 0.8, rel: Rel = None) -> FloatArray:
-    """Rank-biased precision: (1 - p) times the sum of p^(rank - 1) over the hits: float64 (n_queries,)."""
+    """Expected gain per result of a reader who goes on to the next with probability p."""
     hits = run.hits.at_least(rel).upto(k)
     return (1 - p) * run.total(hits, p ** (hits.rank - 1.0))
 
 
 @measure(
-    name="recall_auc",
     aliases=("auc_recall", "area_recall"),
-    meaning="Area under recall@k: the mean of recall over all cutoffs from 1 to k (usually 50).",
     formula="mean over i = 1..k of recall@i",
     range="0..1; below 1 where there is more than one relevant chunk",
     source="mean over cutoffs of trec_eval recall",
@@ -95,16 +77,14 @@ def rbp(run: JudgedRun, k: int | None, *, p: Persistence = 0.8, rel: Rel = None)
     cutoff="must",
 )
 def recall_auc(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
-    """Mean of recall@1 .. recall@k; 0 without a relevant chunk: float64 (n_queries,)."""
+    """Area under recall@k: the mean of recall over all cutoffs from 1 to k (usually 50)."""
     hits = run.hits.at_least(rel).upto(k)
     # A hit at rank r counts in the recalls at r, r + 1, ..., k.
     return share(run.total(hits, (k + 1.0 - hits.rank) / k), run.n_relevant(rel))
 
 
 @measure(
-    name="precision",
     aliases=("p", "prec"),
-    meaning="Share of the first k that is relevant.",
     formula="hits in the first k / k",
     range="0..1; at most min(k, relevant) / k",
     source="Cleverdon 1967; trec_eval P",
@@ -113,14 +93,12 @@ def recall_auc(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
     cutoff="must",
 )
 def precision(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
-    """Relevant chunks among the first k, over k, also where fewer than k were retrieved: float64 (n_queries,)."""
+    """Share of the first k that is relevant."""
     return run.total(run.hits.at_least(rel).upto(k)) / k
 
 
 @measure(
-    name="recall",
     aliases=("r",),
-    meaning="Share of all relevant chunks that is among the first k.",
     formula="hits in the first k / relevant chunks",
     range="0..1; at most min(k, relevant) / relevant",
     source="Cleverdon 1967; trec_eval recall",
@@ -128,98 +106,78 @@ def precision(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
     bands=((0.8, "excellent"), (0.6, "good"), (0.4, "fair"), (0.0, "poor")),
 )
 def recall(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Relevant chunks among the first k, over all relevant ones; 0 where there are none: float64 (n_queries,)."""
+    """Share of all relevant chunks that is among the first k."""
     return share(run.total(run.hits.at_least(rel).upto(k)), run.n_relevant(rel))
 
 
 @measure(
-    name="weighted_recall",
     aliases=("wrecall", "gain_recall"),
-    meaning="Share of all gain that is among the first k.",
     formula="gains in the first k / all gains",
-    range="0..1",
     source="Kekaelaeinen and Jaervelin 2002, generalised recall",
     avoid="gains are 0 or 1: it is recall then",
 )
 def weighted_recall(run: JudgedRun, k: int | None) -> FloatArray:
-    """Gains of the first k over all gains; 0 where there are none: float64 (n_queries,)."""
+    """Share of all gain that is among the first k."""
     hits = run.hits.upto(k)
     return share(run.total(hits, hits.gain), run.total(run.relevant, run.relevant.gain))
 
 
 @measure(
-    name="hit",
     aliases=("success", "hit_rate", "hits"),
-    meaning="Whether at least one relevant chunk is among the first k.",
     formula="1 if hits in the first k > 0 else 0",
     range="0 or 1",
     source="trec_eval success",
     avoid="more than one chunk is needed for an answer: it stops counting at the first",
 )
 def hit(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Return 1 where a relevant chunk is among the first k, else 0: float64 (n_queries,)."""
+    """Presence of at least one relevant chunk among the first k."""
     return np.minimum(run.total(run.hits.at_least(rel).upto(k)), 1.0)
 
 
 @measure(
-    name="f1",
     aliases=("f", "f_score"),
-    meaning="Harmonic mean of precision and recall at k.",
     formula="2 P R / (P + R) with P = precision@k, R = recall@k",
-    range="0..1",
     source="van Rijsbergen 1979",
     avoid="k is far from the number of relevant chunks: one of the two halves then decides alone",
     cutoff="must",
 )
 def f1(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
-    """Harmonic mean of precision@k and recall@k; 0 where both are: float64 (n_queries,)."""
+    """Harmonic mean of precision and recall at k."""
     p, r = precision(run, k, rel=rel), recall(run, k, rel=rel)
     return share(2 * p * r, p + r)
 
 
 @measure(
-    name="rprec",
     aliases=("r_precision", "rprecision"),
-    meaning="Precision at as many ranks as there are relevant chunks; there it equals recall.",
     formula="hits in the first R / R with R = relevant chunks",
-    range="0..1",
     source="trec_eval Rprec",
     avoid="readers see a fixed number of results: use precision@k",
     cutoff="none",
 )
-def r_precision(run: JudgedRun, k: None = None, *, rel: Rel = None) -> FloatArray:  # noqa: ARG001 - takes no k
-    """Precision at k = number of relevant chunks; 0 where there are none: float64 (n_queries,)."""
+def rprec(run: JudgedRun, k: None = None, *, rel: Rel = None) -> FloatArray:  # noqa: ARG001 - takes no k
+    """Precision at as many ranks as there are relevant chunks; there it equals recall."""
     hits, n_relevant = run.hits.at_least(rel), run.n_relevant(rel)
     return share(run.total(hits.where(hits.rank <= n_relevant[hits.query])), n_relevant)
 
 
 @measure(
-    name="err",
-    meaning="Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied.",
     formula="sum_i (1 / i) q_i prod_{j<i} (1 - q_j), q = (2^g - 1) / 2^g_max, g_max over the query's whole qrels",
     range="0..1; below 1 even for the best ranking",
     source="Chapelle, Metzler, Zhang and Grinspan 2009",
     avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
 )
 def err(run: JudgedRun, k: int | None) -> FloatArray:
-    """Expected reciprocal rank at which the reader stops; 0 without a relevant chunk: float64 (n_queries,).
-
-    A chunk of gain g satisfies with probability (2^g - 1) / 2^g_max, g_max being the largest gain in the query's
-    whole qrels (Chapelle et al. 2009), not the largest grade of a scale, as gdeval has it.
-    """
+    """Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied."""
     return _stopping(run, run.hits.upto(k))
 
 
 @measure(
-    name="nerr",
-    meaning="ERR as a share of the best possible.",
     formula="ERR@k / ERR@k of the ideal ranking",
-    range="0..1",
     source="Chapelle, Metzler, Zhang and Grinspan 2009, normalised",
     avoid="several chunks are needed for an answer: use ndcg",
 )
 def nerr(run: JudgedRun, k: int | None) -> FloatArray:
-    """ERR over the ERR of the best ranking of all relevant chunks; 0 without one: float64 (n_queries,)."""
+    """ERR as a share of the best possible."""
     return share(err(run, k), _stopping(run, run.relevant.upto(k)))
 
 

@@ -4,24 +4,20 @@ A budget and a cost are numbers of non-whitespace characters (`nws`). Pure funct
 know the retriever or the query.
 """
 
-from __future__ import annotations
-
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.metrics.context import ChunkPlace
 from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.context import ChunkPlace
 
 _HEADER = -1
 """The number of a header, which costs characters as a line does and is no line of the file."""
@@ -110,8 +106,8 @@ class _File:
     first: int
     lines: NDArray[np.int32]
     nws: NDArray[np.int32]
-    before: array[int]
-    nws_before: array[int]
+    before: Sequence[int]
+    nws_before: Sequence[int]
 
 
 class Lines(Mapping[str, "Sequence[int]"]):
@@ -302,7 +298,7 @@ def _inside(ascending: IntArray, starts: Sequence[int], ends: Sequence[int]) -> 
     return np.asarray(np.cumsum(edges[:n]), dtype=np.int64)
 
 
-def _sums(counts: NDArray[np.integer | np.bool_]) -> array[int]:
+def _sums(counts: NDArray[np.integer | np.bool_]) -> Sequence[int]:
     """The sum of the counts before each, and of all: one more than counts."""
     return array("i", np.cumsum(np.append(0, counts), dtype=np.int32).tobytes())
 

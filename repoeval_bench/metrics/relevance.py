@@ -3,28 +3,18 @@
 A strategy is a small object. `score_items` tries them in order for each item, and reports which one judged it.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
+from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.given import check_entries
-from repoeval_bench.metrics.measure import DEFAULT_MEASURES
+from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure
 from repoeval_bench.metrics.scoring import RunScores, score_run
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.context import Context
-    from repoeval_bench.metrics.measure import Measure
-
-Name = Literal["qrels", "rule", "token-f1"]
-
-THRESHOLD = 0.3
-"""Token F1 from which a text counts as the expected one, unless another is given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +47,7 @@ class ItemJudgement:
     """
 
     gains: Mapping[str, float]
-    strategy: Name
+    strategy: Literal["qrels", "rule", "token-f1"]
     complete: bool
 
 
@@ -119,7 +109,7 @@ class RuleRelevance:
 class TokenF1Relevance:
     """Overlap of words with the expected text: a retrieved chunk is relevant from a token F1 of `threshold` on."""
 
-    threshold: float = THRESHOLD
+    threshold: float = 0.3
 
     def __post_init__(self) -> None:
         if not 0 < self.threshold <= 1:

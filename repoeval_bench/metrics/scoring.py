@@ -1,23 +1,19 @@
 """Scoring a run: every query of the qrels, every measure, one array each."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
+from repoeval_bench.metrics.context import Context
+from repoeval_bench.metrics.given import Judgements, Rankings
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, judge
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
-
-if TYPE_CHECKING:
-    from repoeval_bench.metrics.context import Context
-    from repoeval_bench.metrics.given import Judgements, Rankings
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -1,7 +1,5 @@
 """Measures of the gold's places: the rank of a target's first chunk, and how closely chunks coincide with the gold."""
 
-from __future__ import annotations
-
 from functools import partial
 from math import log2
 
@@ -14,8 +12,6 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, sh
 
 
 @measure(
-    name="target_ndcg",
-    meaning="nDCG over the gold's targets: a target, a whole file or lines of one, counts at its first chunk alone.",
     formula="DCG@k / IDCG@k, gain 1 at each rank that is the first to share a line with some target; IDCG: one target "
     "a rank",
     range="0..1; below 1 where one chunk holds two targets",
@@ -25,7 +21,7 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, sh
     ceiling=None,
 )
 def target_ndcg(run: JudgedRun, k: int | None) -> FloatArray:
-    """Return the nDCG@k of the first chunk of each target; 0 for a query without any: float64 (n_queries,)."""
+    """Normalised DCG over targets: a target, a whole file or lines of one, counts at its first chunk alone."""
     return np.array([_of_query(run, query_id, k) for query_id in run.query_ids], dtype=np.float64)
 
 
@@ -51,13 +47,11 @@ _fit = partial(
 
 
 @_fit(
-    name="best_iou",
-    meaning="How closely the best retrieved relevant chunk coincides with the target.",
     formula="max over relevant chunks of the first k of shared lines / lines of the union",
     avoid="the target is longer than any chunk: the ceiling is then low; use lines@B",
 )
 def best_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Largest IoU of a relevant chunk of the first k with the gold; 0 without one: float64 (n_queries,)."""
+    """Overlap of the best retrieved relevant chunk with the target."""
     hits = run.hits.at_least(rel).upto(k)
     best = np.zeros(run.n_queries)
     np.maximum.at(best, hits.query, _iou(run, hits))
@@ -65,13 +59,11 @@ def best_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
 
 
 @_fit(
-    name="mean_iou",
-    meaning="How closely the retrieved relevant chunks coincide with the target, on average.",
     formula="mean over relevant chunks of the first k of shared lines / lines of the union",
     avoid="several chunks cover the target together: each then scores low; use line_iou",
 )
 def mean_iou(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
-    """Mean IoU of the relevant chunks of the first k with the gold; 0 without one: float64 (n_queries,)."""
+    """Overlap of the retrieved relevant chunks with the target, on average."""
     hits = run.hits.at_least(rel).upto(k)
     return share(run.total(hits, _iou(run, hits)), run.total(hits))
 

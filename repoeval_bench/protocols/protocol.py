@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.protocols.queries import NAMED
-from repoeval_bench.protocols.uses import is_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -20,8 +18,6 @@ Gold = Literal[
     "context",
     "body",
     "uses",
-    "uses:resolved",
-    "uses:imported",
     "places",
     "files",
     "lines",
@@ -32,7 +28,7 @@ Repositories = Literal["all", "six"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
 
-COMPLETION_GOLDS = ("prompt", "context", "body", "uses", "uses:resolved", "uses:imported")
+COMPLETION_GOLDS = ("prompt", "context", "body", "uses")
 """The golds of completion tasks."""
 
 COMMIT_GOLDS = ("lines", "exact", "definitions")
@@ -60,7 +56,7 @@ def check_choice(choice: str, value: str | None) -> None:
 class Protocol:
     """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
 
-    `query` is `full` or `tail:LINES`, or `named` for tests. `relevance` is a rule of `qrels.RULES`.
+    `query` is `full` or `tail:LINES`. `relevance` is a rule of `qrels.RULES`.
     `documents` says what is ranked: the chunker's `chunks`, or fixed `windows` (then no chunker can be chosen).
     `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
     Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
@@ -81,11 +77,6 @@ class Protocol:
     scope: Scope = "repository"
     tasks: Literal["completion", "docstring", "tests", "commits", "questions"] = "completion"
     ask: Callable[..., Benchmark] | None = None
-
-    @property
-    def meaning(self) -> str:
-        """Text beside the name in `list protocols`: who evaluates this way."""
-        return self.users
 
     @property
     def caution(self) -> str:
@@ -122,7 +113,7 @@ class Protocol:
     @property
     def of_definitions(self) -> bool:
         """Return whether the gold is the definitions that the lines to be written use."""
-        return is_uses(self.gold)
+        return self.gold == "uses"
 
     @property
     def counts_unscored(self) -> bool:
@@ -162,12 +153,7 @@ class Protocol:
                 f"gold={self.gold} is no target of protocol {name}; its target lines are "
                 f"{' or '.join(f'gold={gold}' for gold in golds)}"
             )
-        wrong = (
-            self.query == NAMED
-            if self.tasks == "completion"
-            else self.exclusion != "none" or self.query not in ("full", *([NAMED] if self.tasks == "tests" else []))
-        )
-        if wrong:
+        if self.tasks != "completion" and (self.exclusion, self.query) != ("none", "full"):
             raise UsageError(
                 f"query={self.query} and exclusion={self.exclusion} do not fit what protocol {name} asks; leave out "
                 "query= and exclusion="

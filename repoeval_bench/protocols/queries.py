@@ -10,18 +10,15 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Gold, join
 from repoeval_bench.core.source import SourceFile
 
-NAMED = "named"
-"""The policy of tests that leaves the names of the gold in the question."""
-
 
 def query_policy(policy: str) -> Callable[[str], str]:
-    """`full` and `named` keep the whole prompt, `tail:LINES` its last lines; anything else is a UsageError."""
-    if policy in ("full", NAMED):
+    """`full` keeps the whole prompt, `tail:LINES` its last lines; anything else is a UsageError."""
+    if policy == "full":
         return lambda prompt: prompt
     kind, _, count = policy.partition(":")
     if kind == "tail" and re.fullmatch("[1-9][0-9]{0,8}", count):
         return lambda prompt: "".join(prompt.splitlines(keepends=True)[-int(count) :])
-    raise UsageError(f"unknown query policy {policy!r}; choose full, tail:LINES, such as tail:20, or for tests {NAMED}")
+    raise UsageError(f"unknown query policy {policy!r}; choose full or tail:LINES, such as tail:20")
 
 
 def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import cast
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
@@ -15,11 +14,8 @@ from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.uses import TIERS, Tier, UsedDefinition
+from repoeval_bench.core.uses import UsedDefinition
 from repoeval_bench.dataset.assembly import with_fingerprint
-
-DEFAULT: Tier = "imported"
-"""The last tier that counts as gold, unless the gold names another."""
 
 FACTS = {
     "definitions": "used definitions that the prompt does not show",
@@ -27,17 +23,6 @@ FACTS = {
     "definition_distance": "of the farthest: 0 the task's file, 1 its folder, and 1 more for each folder up or down",
 }
 """Facts of a task under gold `uses`."""
-
-
-def is_uses(gold: str) -> bool:
-    """Return whether a gold consists of used definitions: `uses`, or `uses:TIER` with the tiers up to that one."""
-    return gold.partition(":")[0] == "uses"
-
-
-def tiers_of(gold: str) -> frozenset[Tier]:
-    """Return the tiers that a gold takes."""
-    last = cast("Tier", gold.partition(":")[2] or DEFAULT)
-    return frozenset(TIERS[: TIERS.index(last) + 1])
 
 
 def gold_lines(task: Task, used: UsedDefinition) -> Gold:
@@ -56,24 +41,21 @@ def definitions_of(task: Task) -> tuple[Gold, ...]:
     return tuple(gold for _, gold in used_of(task))
 
 
-def with_used(benchmark: Benchmark, gold: str) -> Benchmark:
-    """Keep the tasks that use an unshown definition of the gold's tiers, each with only these definitions.
+def with_used(benchmark: Benchmark) -> Benchmark:
+    """Keep the tasks that use an unshown definition, each with only these definitions.
 
     `unscored` counts the other tasks. The used definitions are part of the fingerprint. Raises a DatasetError if they
     are not known.
     """
     if any(task.uses is None for task in benchmark.tasks):
         raise DatasetError(
-            f"gold={gold}: the definitions that tasks use are not known for {benchmark.name}; choose another "
+            f"gold=uses: the definitions that tasks use are not known for {benchmark.name}; choose another "
             "protocol, the function level of RepoEval, or a pack made by `data build --resolve names`"
         )
     files = benchmark.by_name
-    tiers = tiers_of(gold)
     tasks = []
     for task in benchmark.tasks:
-        unshown = tuple(
-            used for used in task.uses or () if used.tier in tiers and _has_text(files, gold_lines(task, used))
-        )
+        unshown = tuple(used for used in task.uses or () if _has_text(files, gold_lines(task, used)))
         if unshown:
             tasks.append(replace(task, uses=unshown))
     repos = {task.repo for task in tasks}

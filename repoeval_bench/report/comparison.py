@@ -11,12 +11,11 @@ from typing import Any
 
 from pydantic import Field, TypeAdapter
 
-from repoeval_bench.analysis.comparable import run_names, scores_nothing, shared_measures
+from repoeval_bench.analysis.comparable import PARTS, run_names, scores_nothing, shared_measures
 from repoeval_bench.analysis.records import Comparison, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA
 from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 from repoeval_bench.metrics import CEILING, SHARE, lower_is_better
 from repoeval_bench.report.formats import as_csv, markdown, markdown_text
@@ -49,7 +48,7 @@ from repoeval_bench.report.text import (
     short_names,
 )
 from repoeval_bench.report.verdict import WordedVerdict
-from repoeval_bench.runs.records import Completed, Record
+from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.view import RunView
 
 BESIDE = "ndcg@10"
@@ -198,13 +197,11 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     flipped_by = flipped_units(first.clustered_by)
     if first.clustered_by == "query":
         flipped_by = "queries, as no files are named: similar queries count as independent"
-    sizes, effective = " of equal size, or nearly.", f"{first.effective_clusters:.0f}"
-    if effective != str(first.n_clusters):
-        sizes = f", but a few hold most queries: they count like {effective} of equal size."
+    clusters = cluster_count(first.n_clusters, first.clustered_by)
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        cluster_count(first.n_clusters, first.clustered_by) + sizes,
+        f"{clusters}, which count like {first.effective_clusters:.0f} of equal size",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:
@@ -304,33 +301,18 @@ def paper_table(runs: Sequence[RunView], comparisons: Sequence[Comparison], meas
             for measure in columns
         ]
         rows.append((letters[name], short, *cells, *(chunk_sizes(run).get(column.name) for column in sizes)))
-    same = [f"{part} {getattr(first, part)}" for part in ("embedder", "retriever")]
     title = f"{over.capitalize()} means on {first.dataset.label}, protocol {first.protocol}"
-    if len({(run.metrics.embedder, run.metrics.retriever) for run in runs}) == 1:
-        title = f"{title}, {', '.join(same)}"
-    completions = [
-        _completed_by(comparison.manifest.completion) if comparison.manifest.completion else "" for comparison in runs
-    ]
-    if completions[0] and len(set(completions)) == 1:
-        title = f"{title}, completed by {completions[0]}"
-        completions = []
+    for part in PARTS[1:]:
+        if (value := getattr(first, part)) and len({getattr(run.metrics, part) for run in runs}) == 1:
+            title += f", {part} {value}"
     notes = _paper_notes(comparisons, [heading(name) for name in columns if lower_is_better(name)])
     notes += [CHARACTERS_NOTE] if sizes else []
-    notes += [f"{letters[name]} is completed by {by}" for name, by in zip(full, completions, strict=False) if by]
     return make_table(
         [Column(name="#"), Column(name="run"), *figures(*map(heading, columns), number=_NUMBER), *sizes],
         rows,
         title=title,
         notes=notes,
     )
-
-
-def _completed_by(done: Completed) -> str:
-    """Return the model that completed a run's tasks, without its server's address, and how much it was shown."""
-    spec = Spec.parse(done.model)
-    model = Spec(spec.name, spec.target, {key: value for key, value in spec.params.items() if key != "base_url"})
-    shown = "" if done.context == "none" else f", up to {count(done.fragments, 'fragment')} in {done.budget:,} tokens"
-    return f"{model}, context {done.context}{shown}"
 
 
 def _printed(mean: float) -> float:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from repoeval_bench.analysis.diff import Diff, Why
 from repoeval_bench.analysis.segments import (
-    Heterogeneity,
     Segmentation,
     SegmentComparison,
     SegmentDifference,
@@ -74,7 +73,12 @@ def comparison_table(comparison: SegmentComparison) -> Table:
         Column(name=""),
     ]
     rows = [
-        (*name, segment.baseline, Estimate(segment.difference, segment.ci), _against(segment))
+        (
+            *name,
+            segment.baseline,
+            Estimate(segment.difference, segment.ci),
+            "sign differs from overall" if segment.against else "",
+        )
         for name, segment in zip(_names(comparison.segments), comparison.segments, strict=True)
     ]
     overall = f"{heading(comparison.measure)} {comparison.difference:+.4f} overall, {comparison.over} mean"
@@ -85,17 +89,11 @@ def comparison_table(comparison: SegmentComparison) -> Table:
 def comparison_lines(comparison: SegmentComparison) -> list[str]:
     """Return the facts by which the difference varies, which intervals not to trust, and what is not corrected."""
     lines = [
-        heterogeneity_line(comparison.heterogeneity),
+        _furthest(comparison),
         few_note(comparison.segments, comparison.clustered_by),
         "intervals are not corrected for the number of segments; facts are those of the first run",
     ]
     return [line for line in lines if line]
-
-
-def _against(segment: SegmentDifference) -> str:
-    if not segment.against:
-        return ""
-    return "sign differs from overall" + (", 0 outside the interval" if segment.shown else "")
 
 
 def _columns(clusters: str) -> list[Column]:
@@ -117,14 +115,11 @@ def _names(segments: Sequence[SegmentMean | SegmentDifference]) -> list[tuple[Ce
     ]
 
 
-def heterogeneity_line(facts: Sequence[Heterogeneity]) -> str:
-    """Return the range of the fact whose lowest and highest interval lie furthest apart; "" if all overlap."""
-    apart = [fact for fact in facts if fact.apart]
-    if not apart:
+def _furthest(comparison: SegmentComparison) -> str:
+    if comparison.furthest is None:
         return ""
-    widest = max(apart, key=lambda fact: fact.highest.difference - fact.lowest.difference)
-    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in (widest.lowest, widest.highest)]
-    return f"the difference varies most by {widest.by}, from {ends[0]} to {ends[1]}"
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in comparison.furthest]
+    return f"the difference varies most by {comparison.furthest[0].by}, from {ends[0]} to {ends[1]}"
 
 
 def few_note(segments: Sequence[SegmentMean | SegmentDifference], clustered_by: str) -> str:

@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.report.text import printable
+from repoeval_bench.core.words import one_line
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def draw(
         # Laid out once: each later saving would move things by a hair.
         drawing.draw_without_rendering()
         drawing.set_layout_engine("none")
-    return Figure(name, title, printable(description), drawing)
+    return Figure(name, title, one_line(description), drawing)
 
 
 def png(figure: Figure) -> bytes:

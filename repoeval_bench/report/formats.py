@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from repoeval_bench.core.words import one_line
 from repoeval_bench.report.table import Cell, Column, ScoreCell, Table
-from repoeval_bench.report.text import printable
 
 _MARKDOWN = re.compile(r"([\\`*_<>|&~$#]|\](?=[\[(:]))")
 
@@ -29,10 +29,6 @@ _LATEX = {
     "`": r"\textasciigrave{}",
     "·": r"\textperiodcentered{}",
     "…": r"\ldots{}",
-    "\N{MINUS SIGN}": "$-$",
-    "\N{EN DASH}": "--",
-    "\N{EM DASH}": "---",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
 }
 
 
@@ -59,7 +55,7 @@ def markdown_table(table: Table) -> str:
 
 def markdown_text(text: str) -> str:
     """The text so that Markdown shows it letter for letter."""
-    return _MARKDOWN.sub(r"\\\1", printable(text))
+    return _MARKDOWN.sub(r"\\\1", one_line(text))
 
 
 def latex(tables: Sequence[Table]) -> str:
@@ -76,10 +72,9 @@ def latex(tables: Sequence[Table]) -> str:
 
 
 def latex_text(text: str) -> str:
-    r"""The text so that LaTeX prints it letter for letter; what pdflatex's fonts lack is printed as `?`."""
-    escaped = "".join(_LATEX.get(char) or (char if _in_fonts(char) else "?") for char in printable(text))
-    # Two of these in a row would form another sign; a number has a minus before it, not a hyphen.
-    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", re.sub(r"([-',])(?=\1)", r"\1{}", escaped))
+    """The text so that LaTeX prints it letter for letter."""
+    escaped = "".join(_LATEX.get(char, char) for char in one_line(text))
+    return re.sub(r"(?<![\w.-])-(?=\d)", "$-$", escaped)  # a number has a minus before it, not a hyphen
 
 
 def latex_line(text: str) -> str:
@@ -87,19 +82,9 @@ def latex_line(text: str) -> str:
     return re.sub(r"(?:[,=:](?!\d\d\d\b)|\\_)(?=[^\s{])", r"\g<0>\\allowbreak{}", latex_text(text))
 
 
-def _in_fonts(char: str) -> bool:
-    return char.isascii() or (char.isalpha() and "À" <= char <= "ÿ" and char not in "ÐÞðþ")
-
-
 def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
-    lines = []
-    for cells in (
-        [latex_text(column.name) for column in table.columns],
-        *_escaped(table, _LATEX_STYLE),
-    ):
-        line = " & ".join(cells)
-        # A line break looks for a star or a bracket behind it.
-        lines.append(f"{'{}' if line.startswith(('[', '*')) else ''}{line} \\\\")
+    cells = [[latex_text(column.name) for column in table.columns], *_escaped(table, _LATEX_STYLE)]
+    heads, *rows = [f"{' & '.join(row)} \\\\" for row in cells]
     alignment = "".join("r" if column.align == "right" else "l" for column in table.columns)
     return "\n".join(
         [
@@ -110,9 +95,9 @@ def _latex_table(table: Table, caption: str, notes: Sequence[str]) -> str:
             r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
             rf"\begin{{tabular}}{{{alignment}}}",
             r"\toprule",
-            lines[0],
+            heads,
             r"\midrule",
-            *lines[1:],
+            *rows,
             r"\bottomrule",
             r"\end{tabular}}",
             *([r"\par\medskip", *notes] if notes else []),

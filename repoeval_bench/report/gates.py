@@ -8,7 +8,7 @@ from repoeval_bench.analysis.gates import FEWEST, GateResult, Recheck
 from repoeval_bench.core.words import count
 from repoeval_bench.report.formats import markdown_table, markdown_text
 from repoeval_bench.report.table import Column, Table, number, table_of
-from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.report.text import ends_in_points, heading, more_points, with_interval
 
 
 def gate_table(results: Sequence[GateResult], run: str) -> Table:
@@ -89,18 +89,13 @@ def recheck_sentence(result: Recheck) -> str:
     if pair is None:
         usable = count(result.questions, "usable commit")
         return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
-    points = 100 * pair.difference
-    low, high = pair.ci or (0.0, 0.0)
-    if points < 0:  # "less" has the interval of the loss
-        low, high = -high, -low
-    ends = "" if pair.ci is None else f" [{100 * low:+.1f}, {100 * high:+.1f}]"
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
-    more = f"{abs(points):.1f} points {'less' if points < 0 else 'more'}"
-    is_real = pair.verdict.outcome.is_significant
-    way_out = " Run recommend again." if not result.holds else "" if is_real else " That is not significant."
+    way_out = (
+        " Run recommend again." if not result.holds else "" if pair.is_significant else " That is not significant."
+    )
     return (
-        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more} of their target lines than "
-        f"{result.chosen.opponent}{ends}.{way_out}"
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more_points(pair.difference)} of their target "
+        f"lines than {result.chosen.opponent}{ends_in_points(pair.difference, pair.ci)}.{way_out}"
     )
 
 

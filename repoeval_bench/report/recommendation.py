@@ -1,11 +1,23 @@
-"""A recommendation in words, as one table, and as a record: first what to do, then the evidence."""
+"""A recommendation in words, as one table, and as the record of `--json`: first what to do, then the evidence."""
 
+import re
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
 from math import comb
 from typing import Any
 
-from repoeval_bench.analysis.evidence import BASELINE, Default, Evidence, Recommendation, RetrieverChoice, SizedChunker
+from pydantic import ConfigDict
+
+from repoeval_bench.analysis.evidence import (
+    BASELINE,
+    AboutCode,
+    Default,
+    Evidence,
+    Recommendation,
+    RetrieverChoice,
+    SizedChunker,
+)
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
@@ -15,10 +27,17 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.table import Column, Table, make_table, number, table_of
-from repoeval_bench.report.text import cluster_count, heading, meaning_of
+from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
+from repoeval_bench.report.text import (
+    NO_POINTS,
+    cluster_count,
+    ends_in_points,
+    heading,
+    in_points,
+    meaning_of,
+    more_points,
+)
 from repoeval_bench.runs.query_scores import GROUP
-from repoeval_bench.runs.request import EMBEDDER
 
 HOLDS = "the choice, scores and costs; no code, no subject of a commit and no author's name"
 """The content of the JSON and TOML of a recommendation, for those who pass them on."""
@@ -41,7 +60,6 @@ _SMALL = 20
 """Files below which a warning says how little they tell."""
 _MUCH = 0.1
 """The least share of unread files that the answer names."""
-_NONE = "less than 0.1 points"
 _SHOWN = 6
 """Candidates in the table, unless every one is asked for."""
 
@@ -66,13 +84,15 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     kept = recommendation.current.label if recommendation.current else None  # the first lines compare it already
     if (cheaper := decision.cheaper) is not None and cheaper.name != kept:
         spec = described(recommendation.candidates[cheaper.name])
-        less = _points(first.score - cheaper.score)
-        finds = "about as much as" if less == _NONE else f"{less} less than"
-        lines.append(f"{_saved(first, cheaper)}: {spec}, which is expected to find {finds} the choice.")
+        less = in_points(first.score - cheaper.score)
+        finds = "about as much as" if less == NO_POINTS else f"{less} less than"
+        assert first.tokens
+        assert cheaper.tokens is not None
+        saved = _percent(1 - cheaper.tokens / first.tokens)
+        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds} the choice.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
-    lines += _conflict(recommendation)
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
@@ -86,33 +106,37 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{_more(gain.difference)} of {_GAINS.get(gain.protocol, 'the target lines')}{_ends(gain.difference, gain.ci)}"
+        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol, 'the target lines')}"
+        f"{ends_in_points(gain.difference, gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
     named = f"{described(choice)}{size}"
     takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
-        return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}"]
-    worth = "finds significantly more" if all(gain.ci for gain in current.gains) else "can be shown to find more"
+        return [f"Switch from {current.label} to {named}. It finds {gains}{_sure(recommendation)}.{takes}"]
     return [
-        f"Stay with {current.label}: no candidate {worth} on your code.",
+        f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
         f"{gains}.{takes}",
     ]
 
 
-def _more(difference: float) -> str:
-    points = _points(abs(difference))
-    return "about as much" if points == _NONE else f"{points} {'more' if difference > 0 else 'less'}"
+def _found_by(protocol: str) -> str:
+    return _FINDS.get(protocol, "{} under protocol " + protocol)
 
 
-def _ends(difference: float, ends: tuple[float, float] | None) -> str:
-    """Return the interval of what `_more` says: after `less`, that of the loss."""
-    if ends is None:
-        return " (too few files for an interval)"
-    low, high = (-ends[1], -ends[0]) if _more(difference).endswith("less") else ends
-    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+def _sure(recommendation: Recommendation) -> str:
+    """Return if the lead over the current chunker holds among all candidates: its interval is that of one pair."""
+    assert recommendation.current is not None
+    tried = f"adjusted for all {len(_measured_labels(recommendation))} candidates"
+    if any(recommendation.current.label in one.worse for one in recommendation.evidence):
+        return f", which is significant, {tried}"
+    return f", which is not significant once {tried}"
+
+
+def _measured_labels(recommendation: Recommendation) -> set[str]:
+    return {name for evidence in recommendation.evidence for name in evidence.means}
 
 
 def _compared_costs(recommendation: Recommendation, current: str, choice: str) -> list[str]:
@@ -156,7 +180,7 @@ def _lead(recommendation: Recommendation) -> list[str]:
     lead = recommendation.lead
     if lead is None or not lead.turned:
         return []
-    turned = " and ".join(f"{_more(difference)} if {_COUNTED[gold]}" for gold, difference in lead.turned.items())
+    turned = " and ".join(f"{more_points(difference)} if {_COUNTED[gold]}" for gold, difference in lead.turned.items())
     leads = f"the choice leads {lead.rival}" if lead.differences["lines"] > 0 else f"{lead.rival} leads the choice"
     return [f"On your commits {leads}. But the choice finds {turned}."]
 
@@ -164,10 +188,8 @@ def _lead(recommendation: Recommendation) -> list[str]:
 def _retrievers(choice: RetrieverChoice) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     first, *others = choice.scores
-    compared = "; ".join(
-        f"{_by(one.retriever)} finds {_more(one.difference or 0.0)}{_ends(one.difference or 0.0, one.ci)}"
-        for one in others
-    )
+    differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
+    compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
@@ -193,14 +215,14 @@ def _based(recommendation: Recommendation) -> str:
         for one in recommendation.evidence
     }
     own, largest = " and ".join(parts.values()), _largest(recommendation)
+    clusters = cluster_count(largest.n_clusters, largest.clustered_by)
+    clusters += " (files that share a query are one group)" if largest.clustered_by == GROUP else ""
     if recommendation.relies_on_others:
-        clusters = cluster_count(largest.n_clusters, largest.clustered_by)
         return (
             "This rests mainly on results from other repositories, because your queries come from only "
             f"{clusters}: {own}."
         )
-    files = max(one.n_sources for one in recommendation.evidence)
-    return f"This is based on {own}, and {count(files, 'file')} of yours."
+    return f"This is based on {own}, from {clusters}."
 
 
 def _own_best(recommendation: Recommendation) -> list[str]:
@@ -208,13 +230,13 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     assert recommendation.decision is not None
     choice = recommendation.decision.choice
     best = max(recommendation.decision.candidates, key=lambda one: one.own)
-    lead = _points(best.own - choice.own)
+    lead = in_points(best.own - choice.own)
     current = recommendation.current.label if recommendation.current else None
-    if best.name in {choice.name, current} or lead == _NONE:
+    if best.name in {choice.name, current} or lead == NO_POINTS:
         return []
     behind = choice.prior - best.prior
-    why = f"other repositories put it {_points(behind)} behind"
-    if _points(behind) == _NONE:
+    why = f"other repositories put it {in_points(behind)} behind"
+    if in_points(behind) == NO_POINTS:
         why = "other chunkers of its kind find less"
     return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
 
@@ -227,13 +249,29 @@ def _default(recommendation: Recommendation) -> list[str]:
     enough = f"; a choice needs at least {FEWEST_TASKS}"
     reason = " and ".join(number) + enough if number else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
-    shown = f"The default comes from {default.repositories} {of}, ranked by BM25."
+    ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
+    shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
     return [
         f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
+        *_unmeasured(recommendation),
         *_covers(recommendation),
         "To measure on your code, name more of it, or give your own queries with --queries.",
     ]
+
+
+def _unmeasured(recommendation: Recommendation) -> list[str]:
+    """Return what other repositories show of the current chunker, where nothing was measured."""
+    current, default = recommendation.current, recommendation.default
+    if current is None or default is None:
+        return []
+    if default.lead is None:
+        return [f"{current.label} could not be measured either, and no other repository has scores of it."]
+    # The scores are by chunker and size: of other options, such as an overlap, nothing is known.
+    name = re.split(":| at ", current.label)[0]
+    like_it = f"{name} {'at this size' if default.of_size else 'on average over sizes'}"
+    finds = more_points(-default.lead) + ("" if in_points(abs(default.lead)) == NO_POINTS else " than the default")
+    return [f"{current.label} could not be measured either. On these repositories {like_it} finds {finds}."]
 
 
 def _covers(recommendation: Recommendation) -> list[str]:
@@ -286,11 +324,11 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
     best = default or (recommendation.decision and recommendation.decision.choice)
     named = "the default" if default else "the choice"
-    beside = f" ({named}: {_points(best.expected_loss)})" if best else ""
+    beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.candidate}, expected loss {_points(setup.expected_loss)}{beside}"
+        loss = f"{setup.candidate}, expected loss {in_points(setup.expected_loss)}{beside}"
         if setup.candidate == choice:
             loss = named
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
@@ -396,13 +434,10 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
     for question in recommendation.evidence:
-        finds = _FINDS.get(question.protocol, "{} under protocol " + question.protocol)
-        parts[question.protocol] = finds.format(
+        parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
-        is_group = question.clustered_by == GROUP
-        clusters = cluster_count(question.n_clusters, question.clustered_by)
-        files[question.protocol] = count(question.n_files, "file") if is_group else clusters
+        files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
     it = "the choice" if recommendation.current and recommendation.current.gains else "it"
     read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"
@@ -413,42 +448,15 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 
 def _risk(first: RankedCandidate | Default) -> str:
-    """Return what another choice may gain; with a bound only where that was shown to hold."""
-    lost, bound = _points(first.expected_loss).replace("point", "percentage point"), first.loss_95
-    most = "" if bound is None or _points(bound) == _NONE else f" (95 % confidence: less than {100 * bound:.1f})"
-    return f"The truly best candidate, which may be this one, is expected to find {lost} more{most}."
-
-
-def _points(loss: float) -> str:
-    """Return a difference of scores in points of a hundred: `0.5 points`."""
-    shown = f"{max(0.0, 100 * loss):.1f}"
-    return _NONE if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
-
-
-def _saved(first: RankedCandidate, cheaper: RankedCandidate) -> str:
-    """Return how many tokens a cheaper candidate saves: `Half the tokens`, `75 % fewer tokens`."""
-    assert first.tokens
-    assert cheaper.tokens is not None
-    share = cheaper.tokens / first.tokens
-    return "Half the tokens" if 0.45 <= share <= 0.55 else f"{_percent(1 - share)} fewer tokens"
-
-
-def _conflict(recommendation: Recommendation) -> list[str]:
-    """Return a line where the choices by one retriever alone lose to each other; none where they agree."""
-    names = recommendation.by_retriever
-    if len(set(names.values())) < 2:
-        return []
-    said = ", ".join(f"{_by(retriever)} alone would choose {name}" for retriever, name in names.items())
-    return [f"The retrievers differ: {said}. Name yours with --retriever."]
+    lost = in_points(first.expected_loss).replace("point", "percentage point")
+    return f"The truly best candidate, which may be this one, is expected to find {lost} more."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    bundled = all(Spec.parse(evidence.embedder).name == EMBEDDER for evidence in recommendation.evidence)
-    read = "the first 256 tokens of a text" if bundled else "the beginning of a text"
-    return [f"The model reads only {read} and truncates {_percent(max(shares))} of these chunks."]
+    return [f"The model reads only the beginning of a text and truncates {_percent(max(shares))} of these chunks."]
 
 
 def _percent(share: float) -> str:
@@ -456,7 +464,7 @@ def _percent(share: float) -> str:
 
 
 def _close(recommendation: Recommendation) -> str:
-    others = len({name for evidence in recommendation.evidence for name in evidence.means}) - 1
+    others = len(_measured_labels(recommendation)) - 1
     better = [(name, evidence) for evidence in recommendation.evidence for name in evidence.better]
     worse = [evidence for evidence in recommendation.evidence if evidence.worse]
     parts = []
@@ -485,21 +493,12 @@ def _largest(recommendation: Recommendation) -> Evidence:
 def _none_differs(recommendation: Recommendation) -> str:
     """Return why no candidate differs significantly: the files may be too few for any difference to."""
     most = _largest(recommendation)
-    n_candidates = len(most.means)
-    needed = fewest_clusters(comb(n_candidates, 2))
+    needed = fewest_clusters(comb(len(most.means), 2))
     if most.n_clusters >= needed:
-        gains = recommendation.current.gains if recommendation.current else ()
-        if any(gain.ci and not gain.ci[0] <= 0 <= gain.ci[1] for gain in gains):
-            return (
-                f"Adjusted for all {n_candidates} candidates, none differs significantly from the choice; an interval "
-                "beside the current chunker is not adjusted."
-            )
         return "No other candidate differs significantly from the choice."
-    where = cluster_count(most.n_clusters, most.clustered_by)
-    meant = " (files that share a query are one group)" if most.clustered_by == GROUP else ""
     return (
-        f"Your code has only {where}{meant}. With {n_candidates} candidates, at least {needed} are needed before any "
-        "difference can be significant."
+        f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
+        f"candidates, at least {needed} are needed before any difference can be significant."
     )
 
 
@@ -510,3 +509,59 @@ def evidence_name(evidence: Evidence) -> str:
 
 def _heading(evidence: Evidence) -> str:
     return f"{evidence.protocol} {evidence.retriever}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CandidateRow(RankedCandidate):
+    """A candidate of a recommendation; scores are minus the mean over all candidates."""
+
+    tokens_per_query: float | None
+    chunks: int | None
+    vector_bytes: int | None
+    edited: float | None
+    edit_tokens: float | None
+    spec: str
+    """What `--chunker` takes."""
+    size: int | None
+
+
+class RecommendationRow(AboutCode):
+    """All that `recommend --json` prints; `choice` is null where nothing could be measured."""
+
+    # Every field is printed, so the schema requires those with a default too.
+    model_config = ConfigDict(json_schema_serialization_defaults_required=True)
+
+    source: str
+    """The folder or pack whose queries decide."""
+    holds: str
+    language: str
+    choice: CandidateRow | None
+    cheaper: CandidateRow | None
+    answer: list[str]
+    """The answer in sentences, which may change with any version."""
+    candidates: list[CandidateRow]
+    evidence: tuple[Evidence, ...]
+    too_few_queries: Mapping[str, int]
+
+
+def recommendation_record(recommendation: Recommendation, source: str) -> RecommendationRow:
+    """Return every field: the choice for a `source`, the losses, the setups to paste, and the evidence."""
+    decision = recommendation.decision
+    rows = [_candidate_row(recommendation, candidate) for candidate in (decision.candidates if decision else ())]
+    cheaper = None if decision is None else decision.cheaper
+    return RecommendationRow(
+        source=source,
+        holds=HOLDS,
+        language=recommendation.language,
+        **{name: getattr(recommendation, name) for name in AboutCode.model_fields},
+        choice=rows[0] if rows else None,
+        cheaper=None if cheaper is None else _candidate_row(recommendation, cheaper),
+        answer=answer_lines(recommendation),
+        candidates=rows,
+        evidence=recommendation.evidence,
+        too_few_queries=recommendation.few,
+    )
+
+
+def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
+    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))

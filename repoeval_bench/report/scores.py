@@ -11,7 +11,7 @@ from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_
 from repoeval_bench.metrics.measure import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
-from repoeval_bench.report.text import BETWEEN, COUNTS, heading, meaning_of, short_names
+from repoeval_bench.report.text import BETWEEN, LOSSES, heading, meaning_of, short_names
 from repoeval_bench.runs.records import Metrics
 from repoeval_bench.runs.view import RunView
 
@@ -28,7 +28,7 @@ def score_table(run: RunView, notes: Iterable[str] = ()) -> Table:
     """Return a row for each measure: its headline mean with interval, the other mean, and the ceiling."""
     metrics = run.metrics
     over, other = metrics.headline, "macro" if metrics.headline == "micro" else "micro"
-    measures = [measure for _, names in shown_measures(metrics) for measure in names]
+    measures = shown_measures(metrics)
     means = headline_means(run, measures)
     columns = [
         Column(name="measure", value=heading),
@@ -46,29 +46,20 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
     unscored = metrics.counts.tasks_unscored
-    left_out = f"{COUNTS['tasks_unscored']}: {unscored}" if unscored else ""
+    left_out = f"further tasks without a query or target under the protocol, not scored: {unscored}" if unscored else ""
     lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))
 
 
-def shown_measures(metrics: Metrics) -> list[tuple[str, list[str]]]:
-    """Return (title, measures that a table has room for), the most comparable between chunkers first."""
+def shown_measures(metrics: Metrics) -> list[str]:
+    """Return the measures that a table has room for, the most comparable between chunkers first."""
     # Ceilings have rows of their own, so their columns are for `compare`.
     measures = [measure for measure in metrics.micro if not measure.endswith((CEILING, SHARE))]
-    definitions = [measure for measure in measures if measure.startswith("definition_")]
-    lines = [measure for measure in measures if measure.startswith("line_")]
-    written = [measure for measure in measures if measure in TEXT_MEASURES]
-    chunks = [measure for measure in measures if measure not in (*definitions, *lines, *written)]
-    if set(LINE_MEASURES) <= set(lines):
+    if set(LINE_MEASURES) <= set(measures):
         # Every budget is in the files; a table of them all would be wider than a screen.
-        lines = [measure for measure in lines if measure not in LINE_MEASURES or measure in SHOWN]
-    groups = (
-        ("definitions read whole, at equal budgets of characters", definitions),
-        ("lines, at equal budgets of characters", lines),
-        ("completions", written),
-        ("chunks", chunks),
-    )
-    return [(what, names) for what, names in groups if names]
+        measures = [measure for measure in measures if measure not in LINE_MEASURES or measure in SHOWN]
+    groups = ("definition_", "line_", TEXT_MEASURES, "")
+    return [*dict.fromkeys(name for group in groups for name in measures if name.startswith(group))]
 
 
 def run_notes(runs: Sequence[RunView]) -> list[str]:
@@ -100,14 +91,10 @@ def _truncation(metrics: Metrics) -> str:
     if not metrics.chunk_tokens:
         known = counts.queries_truncated is not None
         return "nothing embedded" if known else f"truncated: not known, {metrics.embedder} does not count tokens"
-    said = []
-    for what, texts, cut, tokens, lost in (
-        ("queries", counts.queries, counts.queries_truncated, counts.queries_tokens, counts.queries_tokens_lost),
-        ("chunks", counts.chunks, counts.chunks_truncated, counts.chunks_tokens, counts.chunks_tokens_lost),
-    ):
-        share = f" ({lost / tokens:.1%} of their tokens lost)" if lost and tokens else ""
-        said.append(f"{cut} of {texts} {what}{share}")
-    return f"the embedding model truncated {' and '.join(said)}"
+    return (
+        f"the embedding model truncated {counts.queries_truncated} of {counts.queries} queries and "
+        f"{counts.chunks_truncated} of {counts.chunks} chunks"
+    )
 
 
 def footnotes(run: RunView) -> list[str]:
@@ -137,13 +124,12 @@ def losses(run: RunView) -> list[str]:
     counts, lines = run.metrics.counts, []
     if 2 * (without := counts.queries_without_relevant) > counts.queries:
         lines.append(f"{without} of {counts.queries} queries have no relevant chunk and score 0 with every ranking")
-    shown = [name for _, names in shown_measures(run.metrics) for name in names]
-    if zero := [heading(name) for name in shown if run.metrics.headline_ceilings.get(name) == 0]:
+    ceilings = run.metrics.headline_ceilings
+    if zero := [heading(name) for name in shown_measures(run.metrics) if ceilings.get(name) == 0]:
         lines.append(f"{', '.join(zero)}: no ranking of these chunks scores above 0")
     if short := too_short(run.metrics):
         lines.append(short)
-    lost = ("chunks_merged", "pairs_truncated", "files_skipped", "files_undecodable", "lines_uncovered")
-    return [*lines, *(f"{COUNTS[name]}: {number}" for name in lost if (number := getattr(counts, name)))]
+    return [*lines, *(f"{words}: {n}" for name, words in LOSSES.items() if (n := getattr(counts, name)))]
 
 
 def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> list[str]:

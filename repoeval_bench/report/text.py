@@ -5,9 +5,8 @@ from collections.abc import Iterable, Sequence
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count, plural
-from repoeval_bench.metrics import CEILING, SHARE, Measure
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.core.words import count, one_line, plural
+from repoeval_bench.metrics import CEILING, SHARE, measure_of
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.request import NO_EMBEDDER
 
@@ -29,6 +28,8 @@ EQUAL = '"equal within" covers only the files in the sample: a rare file that di
 BORDERLINE_NOTE = "borderline: the adjusted p is so near 0.05 that another seed or processor may decide otherwise"
 """The note where a test decides nothing."""
 
+NO_POINTS = "less than 0.1 points"
+
 _NAMES = {
     "ndcg": "nDCG",
     "target_ndcg": "target nDCG",
@@ -38,6 +39,7 @@ _NAMES = {
     "mean_nws": "mean characters",
     "distinct_files": "files",
     "mrr": "MRR",
+    "ap": "MAP",
     "line_recall": "lines",
     "line_rprec": "lines R-prec",
     "line_recall_auc": "lines found",
@@ -49,32 +51,14 @@ _NAMES = {
 }
 
 
-COUNTS = {
-    "queries": "queries",
-    "queries_truncated": "queries truncated by the model",
-    "queries_tokens": "tokens of the queries",
-    "queries_tokens_lost": "tokens of the queries that the model does not read",
-    "queries_without_relevant": "queries with no relevant chunk",
-    "queries_not_in_log": "queries that are not in the log",
-    "queries_without_gold": "logged queries without target lines",
-    "queries_no_answer": "queries that no chunk answers, not scored",
-    "gold_names": "files or chunk ids in the judgements",
-    "gold_names_known": "files or chunk ids of the judgements that the log or the corpus has",
-    "tasks_unscored": "tasks without a query or target under the protocol, not scored",
-    "chunks": "chunks",
-    "chunks_truncated": "chunks truncated by the model",
-    "chunks_tokens": "tokens of the chunks",
-    "chunks_tokens_lost": "tokens of the chunks that the model does not read",
-    "chunks_duplicate": "chunks whose text repeats another chunk",
+LOSSES = {
     "chunks_merged": "documents merged into an identical one",
-    "pairs": "pairs of query and chunk that the reranker read",
     "pairs_truncated": "pairs of query and chunk truncated by the reranker",
-    "files": "files",
     "files_skipped": "files the chunker failed on, left out of all queries or one",
     "files_undecodable": "files that are not UTF-8, left out",
     "lines_uncovered": "non-blank lines in no chunk",
 }
-"""Counts of a run in words, in the order they are shown; a count that is not here is shown by its own name."""
+"""Counts of a run that a reader should know of, in words, in the order they are shown."""
 
 
 def heading(measure: str) -> str:
@@ -103,19 +87,9 @@ def meaning_of(measure: str) -> str:
 
 def explained(measure: str) -> str:
     """Return what any measure means, for a page that has room for it."""
-    known = not measure.endswith((CEILING, SHARE)) and measure not in UNREGISTERED
-    return meaning_of(measure) or (
-        f"{heading(measure)}: {Measure.parse(measure).definition.meaning.rstrip('.')}" if known else heading(measure)
-    )
-
-
-_OUTCOMES = {
-    Outcome.BETTER: "better",
-    Outcome.WORSE: "worse",
-    Outcome.BORDERLINE: "borderline",
-    Outcome.NOT_SIGNIFICANT: "not significant",
-    Outcome.NOT_TESTED: "not tested",
-}
+    known = measure_of(measure)
+    said = f"{heading(measure)}: {known.definition.meaning.rstrip('.')}" if known else heading(measure)
+    return meaning_of(measure) or said
 
 
 def outcome_name(verdict: PairVerdict) -> str:
@@ -124,8 +98,7 @@ def outcome_name(verdict: PairVerdict) -> str:
         return f"from one {verdict.carrier.kind}"
     if verdict.outcome is Outcome.EQUAL:
         return f"equal within {verdict.within:g}"
-    name = _OUTCOMES[verdict.outcome]
-    return name if verdict.within is None else f"{name}, but within {verdict.within:g}"
+    return verdict.outcome.replace("_", " ")
 
 
 def full_outcome_name(verdict: PairVerdict) -> str:
@@ -157,6 +130,26 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
 def with_interval(value: float, ci: Interval, number: str = ".4f") -> str:
     """A number with its interval, `0.0123 [0.0001, 0.0245]`; `number` is the format of all three."""
     return f"{value:{number}} {interval(ci, number)}"
+
+
+def in_points(loss: float) -> str:
+    """Return a difference of scores in points of a hundred: `0.5 points`."""
+    shown = f"{max(0.0, 100 * loss):.1f}"
+    return NO_POINTS if shown == "0.0" else f"{shown} {'point' if shown == '1.0' else 'points'}"
+
+
+def more_points(difference: float) -> str:
+    """Return how much more or less is found: `0.5 points less`."""
+    points = in_points(abs(difference))
+    return "about as much" if points == NO_POINTS else f"{points} {'more' if difference > 0 else 'less'}"
+
+
+def ends_in_points(difference: float, ends: Interval) -> str:
+    """Return the interval of what `more_points` says: after `less`, that of the loss."""
+    if ends is None:
+        return " (too few files for an interval)"
+    low, high = (-ends[1], -ends[0]) if more_points(difference).endswith("less") else ends
+    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
 
 
 def interval(ci: Interval, number: str = ".4f") -> str:
@@ -192,20 +185,12 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["minilm · dense", "none · bm25:k1=1.2", "Ours (blank lines)"])
     ['dense', 'bm25', 'Ours (blank lines)']
     """
-    by_parts: dict[int, list[list[str]]] = {}
-    for name in names:
-        parts = name.split(BETWEEN)
-        if all(map(_is_spec, parts)):
-            by_parts.setdefault(len(parts), []).append(parts)
-    columns_of = {size: list(map(_shorten, zip(*group, strict=True))) for size, group in by_parts.items()}
-    for all_parts in (False, True):
-        short = {name: name for name in names}
-        for size, columns in columns_of.items():
-            shown = [c for c in columns if all_parts or NO_EMBEDDER not in c or len(set(c)) > 2]
-            full = [BETWEEN.join(parts) for parts in by_parts[size]]
-            short |= dict(zip(full, map(BETWEEN.join, zip(*shown, strict=True)), strict=bool(shown)))
-        if len(set(short.values())) == len(names):
-            return [short[name] for name in names]
+    parts_of = {name: name.split(BETWEEN) for name in names if all(map(_is_spec, name.split(BETWEEN)))}
+    columns = [_shorten(column) for column in zip(*parts_of.values(), strict=False)]
+    for shown in ([c for c in columns if NO_EMBEDDER not in c or len(set(c)) > 2], columns):
+        short = dict(zip(parts_of, map(BETWEEN.join, zip(*shown, strict=True)), strict=False))
+        if len({short.get(name, name) for name in names}) == len({*names}):
+            return [short.get(name, name) for name in names]
     return list(names)
 
 
@@ -229,14 +214,9 @@ def _shorten(column: Sequence[str]) -> list[str]:
     return short
 
 
-def printable(text: str) -> str:
-    """The text with characters that cannot be shown (control characters, lone surrogates) as `?`."""
-    return "".join(char if char.isprintable() else "?" for char in text)
-
-
 def elided(name: str, longest: int = LONGEST) -> str:
-    """The name, `printable`, with the middle of a long one left out."""
-    name = printable(name)
+    """The name on one line, with the middle of a long one left out."""
+    name = one_line(name)
     if len(name) <= longest:
         return name
     n_shown = longest - 1

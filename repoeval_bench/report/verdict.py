@@ -81,13 +81,9 @@ def verdict(
     ids = [run.run_id for run in runs]
     short = dict(zip(ids, [elided(name, _LONGEST) for name in short_names(run_names(runs))], strict=True))
     return WordedVerdict(
-        text=_alone(runs[0], short[runs[0].run_id], record, failed) if len(runs) == 1 else verdict_text(record, short),
+        text=_alone(runs[0], short[runs[0].run_id], record) if len(runs) == 1 else verdict_text(record, short),
         notes=(
-            *(
-                [f"{count(failed, 'other run')} failed and {'is' if failed == 1 else 'are'} not compared"]
-                if failed
-                else []
-            ),
+            *([f"not compared, because they failed: {count(failed, 'other run')}"] if failed else []),
             *unanswered_notes(runs, record.measure),
             *_cautions(runs, [*short.values()]),
             *_doubts(record),
@@ -144,17 +140,11 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
 
 
 def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return the sentence on a lead that comes from one file or repository, and on others like it."""
-    carried = [rival for rival in verdict.others if rival.verdict.carrier is not None]
-    also = len(carried) - 1
-    more = f"; so {'does' if also == 1 else 'do'} {count(also, 'other lead')}" if also > 0 else ""
-    for rival in carried[:1]:
-        carrier = rival.verdict.carrier
-        assert carrier is not None
-        one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
-        lead = "This lead" if len(verdict.others) == 1 else f"The lead over {names[rival.run.run_id]}"
-        return f"{lead} comes from {one}: without it the difference may be chance ({_p(carrier.p)}){more}."
-    return ""
+    """Return the sentence on the first lead that comes from one file or repository."""
+    rival, carrier = next((rival, rival.verdict.carrier) for rival in verdict.others if rival.verdict.carrier)
+    one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
+    lead = "This lead" if len(verdict.others) == 1 else f"The lead over {names[rival.run.run_id]}"
+    return f"{lead} comes from {one}: without it the difference may be chance ({_p(carrier.p)})."
 
 
 def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
@@ -184,7 +174,7 @@ def _beside(comparison: Comparison, name: str) -> str:
     return f"{name} {_estimate(comparison.difference, comparison.ci, '+')}, {outcome_name(comparison.verdict)}"
 
 
-def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
+def _alone(run: RunView, name: str, verdict: Verdict) -> str:
     what, where, mean = heading(verdict.measure), f"under protocol {verdict.protocol}", verdict.reference.mean
     if verdict.result is Result.NOTHING_FOUND:
         sentence = f"{name} scores 0 {where}: its {verdict.over} mean of {what}."
@@ -192,8 +182,7 @@ def _alone(run: RunView, name: str, verdict: Verdict, failed: int) -> str:
         share = run.metrics.shares_of_ceiling.get(verdict.measure)
         of_ceiling = "" if share is None else f": {100 * share:.0f} % of its ceiling"
         sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
-    ending = "." if failed else ": give a second one to compare it with."
-    return f"{sentence} One run alone says nothing about other chunkers{ending}"
+    return f"{sentence} One run alone says nothing about other chunkers: give a second one to compare it with."
 
 
 def _tests(verdict: Verdict) -> list[str]:
@@ -218,8 +207,6 @@ def _doubts(verdict: Verdict) -> list[str]:
     among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
     if verdict.n_clusters < needed:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
-    if verdict.n_clusters == needed:
-        lines.append(f"{clusters} are just enough: without one of them no difference{among} can be significant")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
             f"with only {clusters}, a single one can move an interval: in practice it covers the true value in about "

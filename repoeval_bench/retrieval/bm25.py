@@ -29,14 +29,6 @@ _LINES = 1 << 18
 """Lines whose terms are cached: about 8 MB of code."""
 
 
-K1 = Annotated[float, Ge(0), Le(100), Doc("how soon repeats of a term stop counting")]
-B = Annotated[float, Ge(0), Le(1), Doc("how much long chunks are discounted")]
-Header = Annotated[
-    Literal["skip"] | None,
-    Doc("skip: text before a chunk (a context header, coderag's title) is not part of its terms; read unless given"),
-]
-
-
 @RETRIEVERS.register(meaning="BM25 as Lucene has it; reads texts whole and needs no model")
 class Bm25Retriever:
     """BM25 whose term weights come from the chunks of the query's repository.
@@ -50,10 +42,13 @@ class Bm25Retriever:
         chunks: Chunks,
         own: Chunks,
         *,
-        k1: K1 = 1.2,
-        b: B = 0.75,
+        k1: Annotated[float, Ge(0), Le(100), Doc("how soon repeats of a term stop counting")] = 1.2,
+        b: Annotated[float, Ge(0), Le(1), Doc("how much long chunks are discounted")] = 0.75,
         tokenizer: TokenizerName = "code",
-        header: Header = None,
+        header: Annotated[
+            Literal["skip"] | None,
+            Doc("skip: text before a chunk (a header, coderag's title) is not part of its terms; read unless given"),
+        ] = None,
     ) -> None:
         self._headers = header is None
         self._chunks, self._own = chunks, own

@@ -13,8 +13,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc, Only
 from repoeval_bench.core.parts import Embedder, Retriever
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.core.terms import TokenizerName
-from repoeval_bench.retrieval.bm25 import K1, B, Bm25Retriever, Header
+from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
@@ -48,15 +47,10 @@ def hybrid(
         Only("fusion", "rrf"),
         Doc("what is added to a rank: the larger, the less the first ranks stand out"),
     ] = 60,
-    k1: K1 = 1.2,
-    b: B = 0.75,
-    tokenizer: TokenizerName = "code",
-    header: Header = None,
 ) -> HybridRetriever:
     """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
     fuse = min_max_sum(weight) if fusion == "sum" else reciprocal_ranks(weight, k0)
-    lexical = Bm25Retriever(chunks, own, k1=k1, b=b, tokenizer=tokenizer, header=header)
-    return HybridRetriever(DenseRetriever(chunks, embedder, own), lexical, fuse)
+    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own), fuse)
 
 
 class HybridRetriever:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
@@ -12,7 +12,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
+from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -23,15 +23,13 @@ from repoeval_bench.retrieval.registry import RETRIEVERS
 class JaccardRetriever:
     """score = |Q and C| / |Q or C| over the sets of tokens (Zhang et al. 2023, RepoCoder, arXiv 2303.12570).
 
-    RepoCoder's tokens are those of the language model it completes with; here they are the terms of `tokenizer`. Two
-    texts without a token score 0.
+    RepoCoder's tokens are those of the language model it completes with; here they are code terms. Two texts without a
+    token score 0.
     """
 
-    def __init__(self, chunks: Chunks, own: Chunks, *, tokenizer: TokenizerName = "code") -> None:
-        tokenize = TOKENIZERS[tokenizer]
-        self._tokenize = tokenize
-        self._sets = {repo: _TokenSets(of_key, tokenize) for repo, of_key in chunks.items()}
-        self._own = {query_id: _TokenSets(of_key, tokenize) for query_id, of_key in own.items()}
+    def __init__(self, chunks: Chunks, own: Chunks) -> None:
+        self._sets = {repo: _TokenSets(of_key) for repo, of_key in chunks.items()}
+        self._own = {query_id: _TokenSets(of_key) for query_id, of_key in own.items()}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no token scores 0."""
@@ -39,7 +37,7 @@ class JaccardRetriever:
         latency: dict[str, float] = {}
         for query in progress(queries, desc="retrieve", unit="queries"):
             start = perf_counter()
-            unseen, tokens = excluded_from(query, excluded), set(self._tokenize(query.text))
+            unseen, tokens = excluded_from(query, excluded), set(TOKENIZERS["code"](query.text))
             parts = (self._sets.get(query.repo), self._own.get(query.query_id))
             pairs = [pair for part in parts if part for pair in part.scores(tokens)]
             rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
@@ -50,9 +48,9 @@ class JaccardRetriever:
 class _TokenSets:
     """Chunks as sets of tokens, and for each token the chunks that hold it."""
 
-    def __init__(self, chunks: Sequence[Chunk], tokenize: Callable[[str], list[str]]) -> None:
+    def __init__(self, chunks: Sequence[Chunk]) -> None:
         self._ids = [chunk.chunk_id for chunk in chunks]
-        sets = [set(tokenize(chunk.embed_text)) for chunk in chunks]
+        sets = [set(TOKENIZERS["code"](chunk.embed_text)) for chunk in chunks]
         self._sizes = np.array([len(tokens) for tokens in sets], dtype=np.int64)
         holders: dict[str, list[int]] = {}
         for i, tokens in enumerate(sets):

@@ -44,7 +44,6 @@ class RandomRetriever:
 @RETRIEVERS.register(
     name="oracle",
     meaning="the relevant chunks by gain, ties by most new target lines per character: the ceiling",
-    final=True,
 )
 class OracleRetriever:
     """Ranks the chunks of `ideal` (gives query_id -> ids, best first) first, and all others after them."""

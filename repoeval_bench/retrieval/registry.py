@@ -16,7 +16,7 @@ from repoeval_bench.core.errors import MetricError, UsageError, plug_in_errors_a
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.core.spec import Spec, format_spec
+from repoeval_bench.core.spec import format_spec
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 
@@ -24,9 +24,6 @@ from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrieverRow(Row):
     """A retriever as it is registered."""
-
-    final: bool = False
-    """Whether no reranker reorders its results."""
 
     @property
     def vectors(self) -> bool:
@@ -115,7 +112,7 @@ class ResolvedRetriever:
     @property
     def first(self) -> ResolvedRetriever | None:
         """The first stage of a reranker, whose best `k_raw` results are reranked; None for other retrievers."""
-        return choose_first(self.part.options["first"]) if self.part.inner else None
+        return choose_retriever(self.part.options["first"]) if self.part.inner else None
 
     @property
     def k_raw(self) -> int | None:
@@ -164,26 +161,6 @@ class ResolvedRetriever:
         return cast("Retriever", self.part.make(chunks=chunks, own=own or {}, **options))
 
 
-def read_first(text: str) -> str:
-    """Return the spec of a first stage with every option, joined by +, as in `bm25+k1=0.9+b=0.75+tokenizer=code`."""
-    row = RETRIEVERS.known(text.partition("+")[0])
-    first = None if row is not None and row.final else choose_first(text)
-    if first is None or first.around != NOTHING:
-        raise ValueError(
-            f"first={text} is not possible; first is dense, bm25, hybrid, jaccard, grep (without around) or random, "
-            "with options such as bm25+k1=0.9"
-        )
-    spec = Spec.parse(first.spec)
-    named = f"py:{spec.target}" if spec.name == "py" else spec.name
-    return "+".join([named, *(f"{key}={value}" for key, value in spec.params.items())])
-
-
 def choose_retriever(text: str) -> ResolvedRetriever:
     """Return the retriever that a spec such as `bm25:b=0.5` names; a SpecError for an impossible one."""
     return ResolvedRetriever(RETRIEVERS.choose(text))
-
-
-def choose_first(text: str) -> ResolvedRetriever:
-    """Return the retriever that a first stage names, its options joined by `+`."""
-    name, *options = text.split("+")
-    return choose_retriever(":".join([name, ",".join(options)] if options else [name]))

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge
-from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
@@ -16,10 +15,10 @@ from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.core.terms import TOKENIZERS, TokenizerName, dice
+from repoeval_bench.core.terms import TOKENIZERS, dice
 from repoeval_bench.embedding.device import DeviceName
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
-from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_first, read_first
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_retriever
 
 if TYPE_CHECKING:
     from repoeval_bench.core.registry import ResolvedSpec
@@ -32,7 +31,6 @@ _STEP = 1e-3  # distance between scores of chunks that are not reranked: more th
     meaning="the first stage's best, ranked again by a reranker; see `list rerankers`",
     target="RERANKER",
     inner=RERANKERS,
-    final=True,
 )
 def rerank(
     chunks: Chunks,
@@ -44,14 +42,12 @@ def rerank(
     *,
     k_raw: Annotated[int, Ge(1), Doc("how many of the first stage's best are ranked again")] = 100,
     first: Annotated[
-        str,
-        AfterValidator(read_first),
-        Doc("the first stage, its options joined by +: first=bm25+k1=0.9"),
+        Literal["dense", "bm25", "hybrid", "jaccard", "grep", "random"], Doc("the first stage, with its usual options")
     ] = "dense",
 ) -> RerankRetriever:
     """Return a retriever of a first stage and the reranker `inner`; `scorer` scores the pairs if that is a model."""
     assert scorer is not None or not inner.row.target
-    stage = choose_first(first).build(chunks, own, embedder=embedder, ideal=ideal)
+    stage = choose_retriever(first).build(chunks, own, embedder=embedder, ideal=ideal)
     return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
 
 
@@ -92,8 +88,7 @@ class RerankRetriever:
 class OverlapScorer:
     """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
-    def __init__(self, tokenizer: TokenizerName = "code") -> None:
-        self._tokenize = TOKENIZERS[tokenizer]
+    def __init__(self) -> None:
         self._terms: dict[str, Counter[str]] = {}
 
     identity: ClassVar[Mapping[str, Any]] = {}
@@ -105,11 +100,11 @@ class OverlapScorer:
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""
-        query_terms = Counter(self._tokenize(query))
+        query_terms = Counter(TOKENIZERS["code"](query))
         scores = []
         for text in texts:
             if text not in self._terms:
-                self._terms[text] = Counter(self._tokenize(text))
+                self._terms[text] = Counter(TOKENIZERS["code"](text))
             scores.append(dice(self._terms[text], query_terms))
         return scores
 

@@ -19,7 +19,7 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.runs.problems import Problem, Problems, check_requests
-from repoeval_bench.runs.request import ComparisonRequest, RunRequest, distinct
+from repoeval_bench.runs.request import ComparisonRequest, RunRequest
 
 _SHIPPED = ("repoeval", "leaderboard", "leaderboard-dense", "sensitivity")
 _WAY_OUT = f"name a bench file, or one that ships: {', '.join(_SHIPPED[:-1])} or {_SHIPPED[-1]}"
@@ -135,7 +135,10 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
         ordered = sorted(problems, key=lambda problem: document.line(problem[0]))
         sentences = (f"{document.where(location)}: {sentence}" for location, sentence in ordered)
         raise UsageError(all_mistakes(sentences, document.path))
-    return Benchmarking(tuple(distinct(requests)), file["compare"], baseline, file.get("equivalence"))
+    different: dict[tuple[str | None, ...], RunRequest] = {}
+    for request in requests:  # one for all embedders where none is needed
+        different.setdefault((request.chunker, *request.combination().values()), request)
+    return Benchmarking(tuple(different.values()), file["compare"], baseline, file.get("equivalence"))
 
 
 def _fields(file: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,6 @@ reason and with a command that tries it again.
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -35,26 +34,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeStamp:
-    """The code and packages that make a run, and the machine and process of the command.
+    """The code and packages that make a run: they must be the same in every worker.
 
-    They must be the same in every worker, or a command would mix runs of two versions. `digest` is a hash of the code's
-    text, which a commit may leave unchanged.
+    A command would else mix runs of two versions. `digest` is a hash of the code's text, which a commit may leave
+    unchanged.
     """
 
     versions: Mapping[str, str | None]
     digest: str
-    node: str
-    process: int
 
     @classmethod
     def here(cls) -> CodeStamp:
         """Return the code of this process, as it is on disk now."""
-        return cls(versions=versions(), digest=code_digest(), node=platform.node(), process=os.getpid())
+        return cls(versions=versions(), digest=code_digest())
 
     def check(self) -> None:
         """Raise a BenchError that names each difference to the code of this process."""
-        if (platform.node(), os.getpid()) == (self.node, self.process):
-            return
         here = CodeStamp.here()
         other = [
             f"{name} {here.versions.get(name)} instead of {self.versions.get(name)}"
@@ -64,7 +59,7 @@ class CodeStamp:
         other += ["other code"] if here.digest != self.digest else []
         if other:
             raise BenchError(
-                f"{here.node} has {', '.join(other)}; install the same there, and run the same command again"
+                f"{platform.node()} has {', '.join(other)}; install the same there, and run the same command again"
             )
 
 

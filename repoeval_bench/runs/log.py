@@ -15,7 +15,7 @@ from typing import Annotated, NamedTuple, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse, parse_loose
+from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
 from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import Count, Line, Plain
@@ -165,25 +165,14 @@ def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
         for number, line in lines(stream):
             hits: list[Hit]
             try:
-                row = _row(line)
+                # Only rows that a run stores name new chunks; in a text the quotes would be escaped.
+                row = parse(line, StoredRow if b'"new_chunks"' in line else LogRow)
                 hits = row.hits(known) if isinstance(row, StoredRow) else [(hit, hit.score) for hit in row.ranked]
             except JsonFaultError as fault:
                 raise JsonFaultError(*fault.faults, line=number) from fault
             except ValueError as error:
                 raise JsonFaultError(str(error), line=number) from error
             yield number, row, hits
-
-
-def _row(line: bytes) -> LogRow:
-    """Parse a row, as a stored one if its top-level keys say so: `extra` and parameters may contain the same keys."""
-    if b'"new_chunks"' in line:
-        try:
-            return parse(line, StoredRow)
-        except JsonFaultError:
-            keys = parse_loose(line)
-            if isinstance(keys, dict) and "new_chunks" in keys:
-                raise
-    return parse(line, LogRow)
 
 
 def in_full(row: LogRow, hits: Iterable[Hit]) -> LogRow:

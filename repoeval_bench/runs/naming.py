@@ -14,7 +14,8 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.spec import Spec, nearest
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.parts import RESULTS, shown_results
-from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, Record, RunConfig
+from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, Record
+from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
@@ -46,11 +47,8 @@ def stored_runs(results: Path) -> list[RunView]:
     return [run for _, run in sorted(runs, key=lambda aged: aged[0], reverse=True)]
 
 
-def unfinished_runs(results: Path, stored: Sequence[RunView] = ()) -> dict[str, str]:
-    """Return the folders in `results` with a part of a run: name -> what is wrong with it.
-
-    `stored` are the runs of `stored_runs`, if they are known, which are then not read again.
-    """
+def unfinished_runs(results: Path, stored: Sequence[RunView]) -> dict[str, str]:
+    """Return the folders in `results` with a part of a run: name -> what is wrong with it; `stored`: `stored_runs`."""
     opened = {run.folder: run for run in stored}
     unfinished = {}
     for folder in sorted(path for path in results.glob("*/") if any((path / name).is_file() for name in _FILES)):
@@ -137,28 +135,20 @@ def _chunker(run: RunView) -> str:
 
 
 def _several(name: str, runs: Sequence[RunView], results: Path) -> str:
-    """Return the message about a name that fits several runs, with what differs between their configurations."""
+    """Return the message about a name that fits several runs, with what differs between their requests."""
     configs = [run.manifest.config for run in runs]
-    differing = {
-        field: [_shown(getattr(config, field, "")) for config in configs]
-        for field in RunConfig.model_fields
-        if field not in _BEHIND and len({repr(getattr(config, field, None)) for config in configs}) > 1
-    }
-    lines = [
-        ": ".join(filter(None, [run.run_id, ", ".join(f"{field}={of[i]}" for field, of in differing.items() if of[i])]))
-        for i, run in enumerate(runs[:_SHOWN])
-    ]
+    fields = [name for name in RunRequest.model_fields if len({getattr(one, name, None) for one in configs}) > 1]
+    lines = [f"{name!r} fits {len(runs)} runs in {shown_results(results)}; give more of the id:"]
+    for run, config in list(zip(runs, configs, strict=True))[:_SHOWN]:
+        values = {field: getattr(config, field, None) for field in fields}
+        shown = [
+            f"{field}={few([*map(str, value)], _SHOWN) if isinstance(value, tuple) else value}"
+            for field, value in values.items()
+            if value
+        ]
+        lines.append(": ".join(filter(None, [run.run_id, ", ".join(shown)])))
     more = [f"and {len(runs) - _SHOWN} more; see repoeval-bench runs"] if len(runs) > _SHOWN else []
-    first = f"{name!r} fits {len(runs)} runs in {shown_results(results)}; give more of the id:"
-    return "\n  ".join([first, *lines, *more])
-
-
-_BEHIND = {"choices", "embedder_identity", "retriever_identity", "fingerprint"}
-"""Fields of a configuration that follow from others."""
-
-
-def _shown(value: object) -> str:
-    return few([*map(str, value)], _SHOWN) if isinstance(value, tuple) else str(value)
+    return "\n  ".join([*lines, *more])
 
 
 class _Compared(Record):

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.spec import Spec
-from repoeval_bench.protocols.uses import is_uses
 from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
@@ -107,19 +105,15 @@ def make_embedder(
     `document`. `placed` replaces the encoder by one that computes the same vectors in another process; `cache` replaces
     the one in `home`. UsageError: an unknown name or option, or a package that is not installed.
     """
-    from repoeval_bench.dataset.home import data_home
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import choose_embedder, find_encoder
-    from repoeval_bench.embedding.device import AUTO, device_note
     from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
-    encoder = find_encoder(str(model), data_home(home) / "models")
+    encoder = find_encoder(str(model))
     if encoder.limit is None and set(policies.values()) != {"head"}:  # the limit is known only now
         raise changes_nothing(encoder.spec)
-    if model.params.get("device") == AUTO:
-        NOTICES.info(device_note(encoder.spec))
     if placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)
@@ -156,7 +150,7 @@ def usual_measures(gold: str) -> tuple[str, ...]:
 
     if gold == "files":
         return (*TARGET_MEASURES, *EVAL_MEASURES)
-    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if is_uses(gold) else EVAL_MEASURES
+    return (*DEFINITION_MEASURES, *EVAL_MEASURES) if gold == "uses" else EVAL_MEASURES
 
 
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
@@ -225,12 +219,11 @@ def chunker_under(protocol: Protocol, chunker: str | Chunker | None) -> Chunker:
 
 
 def skipped_for_language(
-    benchmark: Benchmark, chunkers: Mapping[str, Chunker], least: int = 1, *, skippable: bool = True
+    benchmark: Benchmark, chunkers: Mapping[str, Chunker], *, skippable: bool = True
 ) -> dict[str, str]:
     """Name -> the reason why a chunker is skipped: it does not know the language of a file.
 
-    If fewer than `least` would be left, the reasons are a LanguageError. They offer to leave out files unless
-    `skippable` is False.
+    If none would be left, the reasons are a LanguageError. They offer to leave out files unless `skippable` is False.
     """
     from repoeval_bench.chunkers._adapters import unknown_language
 
@@ -238,7 +231,7 @@ def skipped_for_language(
     reasons = {name: str(error) for name, chunker in chunkers.items() if (error := unknown_language(chunker, files))}
     if not skippable:
         reasons = {name: reason.removesuffix(OR_SKIP) for name, reason in reasons.items()}
-    if reasons and len(chunkers) - len(reasons) < least:
+    if reasons and len(reasons) == len(chunkers):
         raise LanguageError(all_mistakes(reasons.values()))
     return reasons
 
@@ -246,20 +239,3 @@ def skipped_for_language(
 def skipped_line(chunker: str, reason: str) -> str:
     """Return the notice about a skipped chunker."""
     return f"left out: {chunker}: {reason}"
-
-
-def with_headers(chunkers: Sequence[Chunker], header: str) -> list[Chunker]:
-    """Return the chunkers with headers of a kind; a chunker with another kind of its own is unchanged."""
-    if header == "none":
-        return list(chunkers)
-    from repoeval_bench.chunkers.headers import KINDS, HeadedChunker
-
-    return [
-        chunker if header not in KINDS or contradicts(chunker, header) else HeadedChunker(chunker, header)
-        for chunker in chunkers
-    ]
-
-
-def contradicts(chunker: Chunker, header: str) -> bool:
-    """Return whether a chunker's spec has a header of another kind."""
-    return Spec.parse(chunker.spec).params.get("header", header) != header

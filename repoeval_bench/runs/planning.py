@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
@@ -21,12 +20,12 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.metrics import inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.protocols.queries import NAMED, gold_in_query, make_queries
+from repoeval_bench.protocols.queries import gold_in_query, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
-from repoeval_bench.runs.parts import chunker_under, make_embedder, with_headers
+from repoeval_bench.runs.parts import chunker_under, make_embedder
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
 if TYPE_CHECKING:
@@ -44,18 +43,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The texts that a run will embed, known without a model, so that they can be shown first.
-
-    `corpus` are the chunks. `encoded` counts the texts that were embedded for this plan and those made with it.
-    """
+    """The texts that a run will embed, known without a model, so that they can be shown first."""
 
     benchmark: Benchmark
     protocol: Protocol
     chunker: str
     corpus: Corpus
     queries: tuple[Query, ...]
-    seconds: dict[str, float]
-    encoded: int = 0
 
     def texts(self) -> dict[Role, list[str]]:
         """Role -> the texts of that role, with repeats."""
@@ -164,7 +158,6 @@ def make_plan(
     A `corpus` may have these chunks already. A protocol that blanks lines gives each task its own chunks. `tasks` are
     those of all runs of the chunker whose protocols do, so that each is cut once.
     """
-    started = perf_counter()
     needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
     tasks = tasks or (selected.tasks if needed else ())
     plain = corpus
@@ -184,14 +177,7 @@ def make_plan(
         chunks = replace(chunks, skipped=(*plain.skipped, *failed.values()))
     if protocol.documents == "windows":
         chunks = merge_identical(chunks)
-    plan = Plan(
-        benchmark=selected,
-        protocol=protocol,
-        chunker=chunker.spec,
-        corpus=chunks,
-        queries=queries,
-        seconds={"chunk": perf_counter() - started},
-    )
+    plan = Plan(benchmark=selected, protocol=protocol, chunker=chunker.spec, corpus=chunks, queries=queries)
     return plan, plain
 
 
@@ -215,7 +201,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     selected = published_subset(benchmark, protocol.repositories)
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.ask:
-        return protocol.ask(selected, **{"named": True} if protocol.query == NAMED else {})
+        return protocol.ask(selected)
     asks_commits = any(task.change for task in benchmark.tasks[:1])
     if protocol.tasks == "commits" and not asks_commits:
         raise NoDataError(
@@ -230,7 +216,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     if not benchmark.tasks:
         raise without_tasks(", ".join(benchmark.files))
     if protocol.of_definitions and selected.tasks:
-        selected = with_used(selected, protocol.gold)
+        selected = with_used(selected)
         if not selected.tasks:
             raise DatasetError(f"no task has target lines by gold={protocol.gold}: {_why_none(benchmark)}")
     if asks_commits and protocol.gold == "definitions":
@@ -302,7 +288,7 @@ class Setting:
     def cut(self) -> tuple[object, ...]:
         """All that decides what is cut: a chunker has the same chunks under settings that have the same."""
         request, windows = self.request, self.protocol.documents == "windows"
-        return request.match_size, request.header, request.skip_errors, windows, *self.selected.files.values()
+        return request.match_size, request.skip_errors, windows, *self.selected.files.values()
 
 
 class Materials:
@@ -396,7 +382,7 @@ def match_sizes(
 
 
 def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None], request: RunRequest) -> list[Chunker]:
-    """Return the chunkers of these specs, with the request's matched sizes and headers."""
+    """Return the chunkers of these specs, with the request's matched sizes."""
     protocol = request.resolved_protocol()
     cutters = [chunker_under(protocol, chunker) for chunker in chunkers]
     if request.match_size:
@@ -405,13 +391,13 @@ def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None]
         for match in matches:
             NOTICES.info(str(match))
         cutters = [chunker_under(protocol, match.spec) for match in matches]
-    return with_headers(cutters, request.header)
+    return cutters
 
 
 def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
-    """Name -> chunker, with its header and before sizes are matched, of each request that does not skip errors."""
+    """Name -> chunker, before sizes are matched, of each request that does not skip errors."""
     return {
-        request.chunker: with_headers([chunker_under(request.resolved_protocol(), request.chunker)], request.header)[0]
+        request.chunker: chunker_under(request.resolved_protocol(), request.chunker)
         for request in requests
         if request.chunker and not request.skip_errors
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,7 +13,6 @@ from typing import TYPE_CHECKING
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.repoeval import repository_name
@@ -22,8 +20,8 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, c
 from repoeval_bench.protocols.qrels import relevance_rule
 from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.registry import choose_retriever
-from repoeval_bench.runs.parts import choose_measures, chunker_under, contradicts, with_headers
-from repoeval_bench.runs.request import DEPTH, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.parts import choose_measures, chunker_under
+from repoeval_bench.runs.request import DataRequest, RunRequest, by_setting
 
 if TYPE_CHECKING:
     from repoeval_bench.core.parts import Chunker
@@ -68,8 +66,7 @@ def check_requests(
         protocol = check_setting(setting, problems)
         if not loaded:
             check_data(setting, {setting.protocol: protocol} if protocol else {}, home, problems)
-        chunkers = _check_chunkers(members, protocol, problems)
-        _check_headers(chunkers, setting, protocol, problems)
+        _check_chunkers(members, protocol, problems)
 
 
 def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
@@ -141,34 +138,26 @@ def check_pack(name: str) -> None:
 
 
 def _check_ranking(request: RunRequest, problems: Problems) -> None:
-    with problems.about("k"):
-        if request.k < 1:
-            raise UsageError(f"k={request.k} ranks nothing; give a depth of 1 or more, {DEPTH} is usual")
+    from repoeval_bench.embedding.choice import choose_embedder
+    from repoeval_bench.embedding.registry import EMBEDDERS
+
     for name in request.measures:
         with problems.about("measures", name):
-            # An impossible depth was reported above and is no mistake of the measures.
-            choose_measures([name], request.k if request.k > 0 else sys.maxsize)
-    if not request.measures and request.k > 0:
+            choose_measures([name], request.k)
+    if not request.measures:
         with problems.about("k"):
             choose_measures(None, request.k)
     retriever = None
     with problems.about("retriever", request.retriever):
         retriever = choose_retriever(request.retriever)
         retriever.check_installed()
-    check_embedder(request, problems, needed=bool(retriever and retriever.vectors))
-
-
-def check_embedder(request: RunRequest, problems: Problems, *, needed: bool) -> None:
-    """Collect the mistakes in an embedder; it must be installed if vectors are `needed`."""
-    from repoeval_bench.embedding.choice import check_installed, choose_embedder
-
     with problems.about("embedder", request.embedder):
-        choose_embedder(request.embedder)
-        if needed:
-            check_installed(request.embedder)
+        embedder, _ = choose_embedder(request.embedder)
+        if retriever and retriever.vectors:
+            EMBEDDERS.choose(embedder).check_installed()
 
 
-def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> list[Chunker]:
+def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, problems: Problems) -> None:
     chunkers: list[Chunker] = []
     for request in members:
         if request.chunker is None and protocol is None:
@@ -176,31 +165,13 @@ def _check_chunkers(members: Sequence[RunRequest], protocol: Protocol | None, pr
         with problems.about("chunker", request.chunker):
             chunkers.append(chunker_under(protocol or Protocol.parse(RunRequest().protocol), request.chunker))
     with problems.about("chunker"):
-        check_distinct(with_headers(chunkers, members[0].header))
-    return chunkers
+        check_distinct(chunkers)
 
 
 def check_distinct(chunkers: Iterable[Chunker]) -> None:
     """Raise a UsageError if a chunker is named twice, in any spelling."""
     if repeated := sorted(spec for spec, n in Counter(chunker.spec for chunker in chunkers).items() if n > 1):
         raise UsageError(f"{', '.join(repeated)} is named twice; name each chunker once")
-
-
-def _check_headers(
-    chunkers: Sequence[Chunker], request: RunRequest, protocol: Protocol | None, problems: Problems
-) -> None:
-    """Collect a header that is unknown, or contradicts that of a chunker."""
-    if request.header == "none":
-        return
-    from repoeval_bench.chunkers.headers import KINDS  # imports syntax trees, which nothing else here needs
-
-    with problems.about("header"):
-        if request.header not in KINDS:
-            raise UsageError(nearest("header", request.header, KINDS))
-        _check_cut(protocol, "header", request.header)
-        for chunker in chunkers:
-            if contradicts(chunker, request.header):
-                raise UsageError(f"header {request.header} contradicts chunker {chunker.spec}; leave one of them out")
 
 
 def _check_cut(protocol: Protocol | None, option: str, value: object) -> None:

@@ -6,7 +6,7 @@ per_query.jsonl.gz `QueryRow`: a query's value and ceiling of every measure, and
 completions.jsonl  `CompletionRow`: a model's answer for a task, if the run was completed
 qrels.trec.gz      the judgements; unpacked, trec_eval and ir_measures read them
 retrieved.jsonl.gz `log.StoredRow`: a query and its ranking, the top k; in an imported run `log.LogRow`
-timings.jsonl      `TimeRow`: seconds of a step, or milliseconds of a query
+timings.jsonl      `TimeRow`: milliseconds of a query
 *.jsonl.gz         sources, chunk boundaries and gold; see `inspection`
 
 Nothing here opens a file: `store` writes them, `view` reads them.
@@ -22,6 +22,7 @@ from typing import Annotated, Any, Final, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.core.benchmark import TaskSample
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.validation import STRICT, Count, Plain
@@ -40,9 +41,6 @@ QRELS = "qrels.trec.gz"
 TIMINGS = "timings.jsonl"
 COMPLETIONS = "completions.jsonl"
 
-EMBED_STEP = "embed"
-"""The step that computes missing vectors of all runs of a command; each run that waited stores all of its seconds."""
-
 Headline = Literal["micro", "macro"]
 
 
@@ -56,18 +54,6 @@ class Record(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
-class SampleRecord(Record):
-    """A sample of at most `most` of the `of` tasks that the protocol scores; files take turns.
-
-    Of a file at most `per_file` are in it, spread over the file.
-    """
-
-    most: Count
-    of: Count
-    seed: int
-    per_file: Count | None = None
-
-
 class PartRecord(Record):
     """The part of the data that was requested: repositories by name, a limit of tasks, a sample of scored tasks.
 
@@ -77,7 +63,7 @@ class PartRecord(Record):
     repositories: tuple[str, ...] = ()
     limit: Count | None = None
     tests: Literal["out", "index", "all"] = "all"
-    sample: SampleRecord | None = None
+    sample: TaskSample | None = None
     extensions: tuple[str, ...] = ()
 
 
@@ -110,9 +96,9 @@ class ProtocolChoices(Record):
     tasks: str = "completion"
 
 
-_SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "header", "allow_sparse_qrels"})
+_SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "allow_sparse_qrels"})
 """Fields of a request that a configuration has in another form: the data as its fingerprint, a protocol's choices in
-its name, sizes and headers in the chunker's spec."""
+its name, sizes in the chunker's spec."""
 
 
 class RunConfig(RunRequest):
@@ -335,15 +321,6 @@ class Metrics(Record):
         return {name: means[name] / ceiling for name, ceiling in self.headline_ceilings.items() if ceiling > 0}
 
 
-class IndexCost(Record):
-    """The cost of the index of an index_version; the same in every row that has it."""
-
-    vectors: Count | None = None
-    tokens: Annotated[Count, Field(description="Tokens that were embedded.")] | None = None
-    bytes: Count | None = None
-    seconds: Annotated[float, Field(gt=0, allow_inf_nan=False, description="Of embedding.")] | None = None
-
-
 class CodeState(Record):
     """The commit of the code and whether files differ from it; None outside a git checkout."""
 
@@ -370,7 +347,8 @@ class Manifest(Record):
     undecodable: tuple[str, ...] = ()
     qrels_gain_factor: Annotated[Count, Field(ge=1)]
     index_version: str
-    index: IndexCost | None = None
+    index: Plain | None = None
+    """Not written; older runs of this schema have it."""
     code: CodeState
     versions: dict[str, str | None]
 
@@ -399,16 +377,14 @@ class QueryRow(Record):
 
 
 class TimeRow(Record):
-    """A row of timings.jsonl: the seconds of a step, or the milliseconds of each step of a query.
+    """A row of timings.jsonl: the milliseconds of each step of a query, or the seconds of a completion.
 
-    For the step `embed`, `encoded` counts the texts that were not cached.
+    `encoded` counts the answers that were not cached.
     """
 
     step: str | None = None
     seconds: Annotated[float, Field(ge=0)] | None = None
     encoded: Count | None = None
-    usage: dict[str, Count] = Field(default_factory=dict)
-    """Of runs that earlier versions stored; it is not written."""
     query_id: str | None = None
     latency_ms: dict[str, Annotated[float, Field(ge=0)]] = Field(default_factory=dict)
 

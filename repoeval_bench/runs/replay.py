@@ -96,14 +96,18 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     """Raise a UsageError if a stored request names code from outside, a model or a server that is not `allowed`."""
     config = stored_config(run)
     retriever = choose_retriever(config.retriever)
-    first = retriever.first.spec if retriever.first else ""
     specs = (config.protocol, *config.measures, config.chunker, config.retriever)
     named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]
-    if retriever.model or ":py:" in config.retriever or first.startswith("py:"):
+    if retriever.model or ":py:" in config.retriever:
         named.append(config.retriever)
     if config.embedder != NO_EMBEDDER and Spec.parse(config.embedder).name not in HARMLESS:
         named.append(config.embedder)
     if refused := [spec for spec in named if spec not in allowed]:
+        if of_script := next((spec for spec in refused if "py:__main__:" in spec), None):
+            raise UsageError(
+                f"{run.run_id} used {of_script}, code of a script, which no other program can import; move it to a "
+                "module, and make the run again as py:MODULE:NAME"
+            )
         options = " ".join(f"--allow {shlex.quote(spec)}" for spec in refused)
         raise UsageError(f"{run.run_id} names code, a model or a server of its own; give {options} if you trust it")
 

@@ -17,7 +17,6 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
@@ -25,11 +24,7 @@ from repoeval_bench.dataset.questions import asks_for_files
 from repoeval_bench.dataset.repoeval import DEFAULT
 from repoeval_bench.dataset.shipped import edition_of
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
-from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
-
-DEPTH = 100
-"""Depth to which a ranking is stored by default."""
 
 NO_EMBEDDER = "none"
 """Stands for the embedder's spec if nothing was embedded."""
@@ -68,12 +63,11 @@ class Flag(Doc):
         """Return the spelling of a field's option on the command line."""
         return f"--set {name}" if self.rare else self.spelled or f"--{name.replace('_', '-')}"
 
-    def words_of(self, name: str, value: Any, *, short: bool = True) -> list[str]:
-        """Return the words that set a field on the command line; `short`: by an option of one letter, if it has one."""
+    def words_of(self, name: str, value: Any) -> list[str]:
+        """Return the words that set a field on the command line, by the short option if it has one."""
         if self.rare:
             return ["--set", name if value is True else f"{name}={value}"]
-        spelled = self.also if short and self.also.startswith("-") and len(self.also) == 2 else self.spelled
-        spelled = spelled or self.spelling(name)
+        spelled = self.also or self.spelling(name)
         if value is True:
             return [spelled]
         if isinstance(value, tuple):
@@ -97,19 +91,17 @@ class Request(BaseModel):
         }
         return {name: doc if isinstance(doc, Flag) else Flag(doc.text) for name, doc in docs.items()}
 
-    def words(self, *shown: str, short: bool = True) -> list[str]:
+    def words(self, *shown: str) -> list[str]:
         """Return the command line's options for this request: those that differ from their defaults, and `shown` ones.
 
-        If `short`, options of one letter are used, and the data comes last; else spelling and order are those of help.
+        The chunker comes first, and the data last.
         """
-        usual, names = type(self)(), list(self.options())
-        if short:
-            names.sort(key=lambda name: (name != "chunker", name in self.of_data))
+        usual = type(self)()
         return [
             word
-            for name in names
+            for name in sorted(self.options(), key=lambda name: (name != "chunker", name in self.of_data))
             if getattr(self, name) != getattr(usual, name) or name in shown
-            for word in self.options()[name].words_of(name, getattr(self, name), short=short)
+            for word in self.options()[name].words_of(name, getattr(self, name))
         ]
 
     @classmethod
@@ -220,14 +212,6 @@ class RunRequest(DataRequest):
         str | None,
         Flag("Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True),
     ] = None
-    header: Annotated[
-        str,
-        Flag(
-            "Text put before each chunk of every chunker: none, path, scope, stem or context; see `list headers`.",
-            "KIND",
-            rare=True,
-        ),
-    ] = "none"
     protocol: Annotated[
         str, Flag("What the queries and their target lines are; see `list protocols`.", "NAME", combined=True)
     ] = "context"
@@ -263,7 +247,7 @@ class RunRequest(DataRequest):
         ),
     ] = "dense"
     embedder: EmbedderSpec = EMBEDDER
-    k: Annotated[int, Le(EXACT), Doc("Number of chunks to rank and store for a query.")] = DEPTH
+    k: Annotated[int, Ge(1), Le(EXACT), Doc("Number of chunks to rank and store for a query.")] = 100
     measures: Annotated[
         tuple[str, ...],
         Field(strict=False),
@@ -323,19 +307,6 @@ class RunRequest(DataRequest):
         """Return the protocol with the choices that override it; UsageError if they do not fit together."""
         return Protocol.parse(self.protocol).override(**{choice: getattr(self, choice) for choice in CHOICES})
 
-    def on_this_device(self) -> Self:
-        """Return the request with the device that `auto` means on this machine, and log it; unchanged without `auto`.
-
-        Otherwise workers on other machines would take `auto` for other devices, and make other runs.
-        """
-        from repoeval_bench.embedding.device import AUTO, device_note, settled
-
-        if not self.needs_vectors or f"device={AUTO}" not in self.embedder:
-            return self
-        embedder = settled(self.embedder)
-        NOTICES.info(device_note(embedder))
-        return self.model_copy(update={"embedder": embedder})
-
     @property
     def needs_vectors(self) -> bool:
         """Return whether the embedder is used: the retriever or a measure needs vectors."""
@@ -351,20 +322,6 @@ class RunRequest(DataRequest):
         names = [name for name, option in self.options().items() if option.combined and name != "chunker"]
         values = {name: str(getattr(self, name)) for name in names if getattr(self, name) is not None}
         return values if self.needs_vectors else values | {"embedder": NO_EMBEDDER}
-
-    def meaning(self) -> tuple[str, ...]:
-        """Return a key that is the same for all spellings of a run; of an invalid request, its spelling."""
-        try:
-            values = self.combination()
-            values["protocol"] = self.resolved_protocol().name
-            values["retriever"] = choose_retriever(self.retriever).spec
-            if self.match_size:
-                from repoeval_bench.chunkers.registry import make_chunker  # most commands match no size
-
-                values["match_size"] = make_chunker(self.match_size).spec
-        except UsageError:
-            return (repr(self),)
-        return (str(self.chunker), *values.values())
 
 
 class ExecutionRequest(Request):
@@ -394,14 +351,6 @@ class ComparisonRequest(Request):
     ] = None
 
 
-def distinct(requests: Iterable[RunRequest]) -> list[RunRequest]:
-    """Return the requests without those for the same run as an earlier one: in other words, or an unused embedder."""
-    first_of: dict[tuple[str, ...], RunRequest] = {}
-    for request in requests:
-        first_of.setdefault(request.meaning(), request)
-    return [*first_of.values()]
-
-
 def by_setting(requests: Iterable[RunRequest]) -> dict[RunRequest, list[RunRequest]]:
     """Return the requests of each setting, in their order."""
     requests_of: dict[RunRequest, list[RunRequest]] = {}
@@ -416,6 +365,6 @@ def shell_line(words: Iterable[str], *, out: Path = RESULTS, home: Path | None =
     return shlex.join([PROGRAM, *words, *stored, *(["--home", str(home)] if home else [])])
 
 
-def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None, short: bool = False) -> str:
-    """Return the `eval` line that makes the request's run; `short`: see `Request.words`."""
-    return shell_line(["eval", *request.words(short=short)], out=out, home=home)
+def eval_line(request: RunRequest, *, out: Path = RESULTS, home: Path | None = None) -> str:
+    """Return the `eval` line that makes the request's run."""
+    return shell_line(["eval", *request.words()], out=out, home=home)

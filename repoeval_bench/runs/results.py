@@ -136,10 +136,9 @@ def differing(first: Path, second: Path) -> list[str]:
 def _content(path: Path) -> object:
     """Return the unpacked bytes of a file, or a manifest without its time; None if it is missing or broken."""
     try:
+        if path.name == MANIFEST:
+            return {key: value for key, value in json.loads(path.read_bytes()).items() if key != "created"}
         with opened(path) as stream:  # another zlib compresses the same text to other bytes
-            content = stream.read()
-        if path.name != MANIFEST:
-            return content
-        return {key: value for key, value in json.loads(content).items() if key != "created"}
-    except (OSError, ValueError, AttributeError):
+            return stream.read()
+    except (OSError, ValueError):
         return None

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from repoeval_bench.chunkers.registry import is_parallel
@@ -30,34 +28,11 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.queries import make_queries
-from repoeval_bench.runs import store
+from repoeval_bench.runs import parts, planning, store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, executor_of
-from repoeval_bench.runs.parts import (
-    RESULTS,
-    Parts,
-    choose_measures,
-    chunker_under,
-    make_retriever,
-    shown_place,
-    skipped_for_language,
-    skipped_line,
-)
-from repoeval_bench.runs.planning import (
-    Materials,
-    Plan,
-    PlannedRun,
-    Setting,
-    is_large,
-    log_unread,
-    make_chunkers,
-    make_plan,
-    select,
-    unscored_repositories,
-    unsized,
-)
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
-from repoeval_bench.runs.records import EMBED_STEP, RunConfig
+from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.request import EMBEDDER, NO_EMBEDDER, DataRequest, RunRequest, by_setting
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute
@@ -81,7 +56,7 @@ class ChunkerRuns(NamedTuple):
 
 
 def make_runs(
-    settings: Sequence[Setting],
+    settings: Sequence[planning.Setting],
     chunkers: Sequence[Chunker],
     results: Results,
     *,
@@ -94,10 +69,10 @@ def make_runs(
     With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
     same embedder. A chunker's runs are one job, and its chunks stay in its process.
     """
-    retrievers = [make_retriever(setting.request.retriever, home=home) for setting in settings]
-    cutters = [chunker_under(settings[0].protocol, chunker) for chunker in chunkers]
+    retrievers = [parts.make_retriever(setting.request.retriever, home=home) for setting in settings]
+    cutters = [parts.chunker_under(settings[0].protocol, chunker) for chunker in chunkers]
     reused: list[dict[RunRequest, RunView]] = []
-    jobs: list[list[PlannedRun]] = []
+    jobs: list[list[planning.PlannedRun]] = []
     for cutter in cutters:
         reused.append({})
         jobs.append([])
@@ -106,11 +81,15 @@ def make_runs(
             if reuse and (stored := results.find(config.run_id)):
                 reused[-1][setting.request] = stored
             else:
-                parts = Parts(setting.embedder, retriever, home)
-                planned = PlannedRun(
-                    request=setting.request, config=config, chunker=cutter, parts=parts, inputs=setting.inputs
+                jobs[-1].append(
+                    planning.PlannedRun(
+                        request=setting.request,
+                        config=config,
+                        chunker=cutter,
+                        parts=parts.Parts(setting.embedder, retriever, home),
+                        inputs=setting.inputs,
+                    )
                 )
-                jobs[-1].append(planned)
     if any(jobs):
         store.check_writable(results.out)
     where = suited(executor, settings[0].selected, cutters, retrievers)
@@ -120,13 +99,14 @@ def make_runs(
         # Embedded here and together: a text of several runs is computed once, and the model uses all cores.
         plans = [(run, waiting[run.request]) for run in job if run.request in waiting]
         if plans and (embedder := settings[0].embedder):
-            for run, plan in embed(plans, embedder):
+            embed(plans, embedder)
+            for run, plan in plans:
                 _store(run, plan, results)
         new = {run.request: results.open(run.run_id) for run in job if run.request not in failed}
         yield ChunkerRuns(runs | new, failed)
 
 
-def _config(chunker: Chunker, setting: Setting, retriever: ResolvedRetriever) -> RunConfig:
+def _config(chunker: Chunker, setting: planning.Setting, retriever: ResolvedRetriever) -> RunConfig:
     """Return the configuration of a chunker's run under a setting."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
     return RunConfig.of_run(
@@ -138,7 +118,7 @@ def _config(chunker: Chunker, setting: Setting, retriever: ResolvedRetriever) ->
         embedder=embedder.spec if embedder else NO_EMBEDDER,
         embedder_identity=embedder.identity if embedder else {},
         retriever=retriever.spec,
-        measures=choose_measures(request.measures, request.k, protocol.gold),
+        measures=parts.choose_measures(request.measures, request.k, protocol.gold),
         retriever_identity=retriever.scorer.identity if retriever.scorer else {},
     )
 
@@ -148,7 +128,7 @@ def suited(
 ) -> Executor:
     """Return the executor, or this process if others are not worth their start, or not possible."""
     pays = (
-        ((isinstance(executor, ProcessPool) and executor.is_started) or is_large(benchmark, len(chunkers)))
+        ((isinstance(executor, ProcessPool) and executor.is_started) or planning.is_large(benchmark, len(chunkers)))
         # A chunker may have a process or a state of its own, unless its row says that it has none.
         and all(is_parallel(chunker.spec) for chunker in chunkers)
         # A reranker's model uses all cores.
@@ -157,19 +137,18 @@ def suited(
     return executor if pays else IN_PROCESS
 
 
-def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[RunRequest, Plan], dict[RunRequest, ChunkError]]:
-    """Cut each file, and each task's, once, and store the runs of a chunker.
-
-    Return, by setting, the plans of runs that lack vectors, and the errors of the chunker.
-    """
+def _begin(
+    job: Sequence[planning.PlannedRun], results: Results
+) -> tuple[dict[RunRequest, planning.Plan], dict[RunRequest, ChunkError]]:
+    """Cut all once, and store a chunker's runs; return the plans of those that lack vectors, and the errors."""
     plain: Corpus | None = None
     blanking = (run.inputs for run in job if run.inputs.protocol.blanks)
     blanked = {task.task_id: task for inputs in blanking for task in inputs.benchmark.tasks}.values()
-    waiting, failed = dict[RunRequest, Plan](), dict[RunRequest, ChunkError]()
+    waiting, failed = dict[RunRequest, planning.Plan](), dict[RunRequest, ChunkError]()
     for run in job:
         inputs, embedder = run.inputs, run.parts.embedder
         try:
-            plan, plain = make_plan(
+            plan, plain = planning.make_plan(
                 inputs.benchmark,
                 inputs.protocol,
                 inputs.queries,
@@ -181,16 +160,14 @@ def _begin(job: Sequence[PlannedRun], results: Results) -> tuple[dict[RunRequest
         except ChunkError as error:
             failed[run.request] = without_traceback(error)
             continue
-        started = perf_counter()
         if embedder and any(embedder.pending(run.texts(plan)).values()):
             waiting[run.request] = plan
-            continue
-        looked_up = {EMBED_STEP: perf_counter() - started} if embedder else {}
-        _store(run, replace(plan, seconds=plan.seconds | looked_up), results)
+        else:
+            _store(run, plan, results)
     return waiting, failed
 
 
-def _store(run: PlannedRun, plan: Plan, results: Results) -> None:
+def _store(run: planning.PlannedRun, plan: planning.Plan, results: Results) -> None:
     """Judge, retrieve, score and store a planned run; its folder appears complete."""
     outcome = execute(run, plan)
     # Written beside and renamed: a killed command leaves no half of a run, and the same command goes on.
@@ -214,7 +191,7 @@ class Runner:
         self,
         requests: Sequence[RunRequest],
         *,
-        out: Path = RESULTS,
+        out: Path = parts.RESULTS,
         home: Path | None = None,
         problems: Problems | None = None,
         executor: Executor | Workers = IN_PROCESS,
@@ -225,21 +202,19 @@ class Runner:
         check_requests(requests, home, problems, loaded=benchmark is not None)
         problems.check()
         store.check_writable(out)
-        log_unread(requests)
-        if isinstance(executor, Workers):  # each machine would take `auto` for another device
-            requests = [request.on_this_device() for request in requests]
+        planning.log_unread(requests)
         self._members = by_setting(requests)
         self._executor, self._sample = executor, sample
-        self._materials = Materials(
+        self._materials = planning.Materials(
             requests[0],
-            without=unscored_repositories(requests),
+            without=planning.unscored_repositories(requests),
             results=results_at(out),
             home=home,
             benchmark=benchmark,
         )
         self.skipped: dict[str, str] = {}
         self.failed: dict[RunRequest, dict[str, ChunkError]] = {}
-        self._chunkers: list[tuple[object, list[Chunker]]] = []
+        self._chunkers: dict[object, list[Chunker]] = {}
         self._coming: dict[RunRequest, tuple[Iterator[ChunkerRuns], list[ChunkerRuns]]] = {}
         self._finished: Iterator[Finished] | None = None
         self._bar: tqdm[Any] | None = None
@@ -248,7 +223,7 @@ class Runner:
         # Embedders may fail, so they are made before the data is fetched.
         for setting in self.settings:
             self._materials.embedder(setting)
-        for name, reason in skipped_for_language(self._materials.benchmark, unsized(requests)).items():
+        for name, reason in parts.skipped_for_language(self._materials.benchmark, planning.unsized(requests)).items():
             self._skip(name, reason)
 
     @property
@@ -277,13 +252,13 @@ class Runner:
         for run in self.runs_of(setting, reuse=reuse):
             runs.append(run)
             if run is not None:
-                NOTICES.info(f"{run.metrics.chunker} -> {shown_place(run.folder)}")
+                NOTICES.info(f"{run.metrics.chunker} -> {parts.shown_place(run.folder)}")
         errors = list(self.failed.get(setting, {}).values())
         if errors and not any(runs) and not isinstance(self._executor, Workers):
             # A new error: the original is in a local list, so raising it would keep the vector cache in a cycle.
             raise (type(errors[0]) if len(errors) == 1 else ChunkError)(all_mistakes(map(str, errors)))
         for name, reason in self.failed_of(setting).items():
-            NOTICES.info(skipped_line(name, reason))
+            NOTICES.info(parts.skipped_line(name, reason))
         return runs
 
     def runs_of(self, setting: RunRequest, *, reuse: bool = True) -> Iterator[RunView | None]:
@@ -338,7 +313,7 @@ class Runner:
     def _skip(self, chunker: str, reason: str) -> None:
         if chunker not in self.skipped:
             self.skipped[chunker] = reason
-            NOTICES.info(skipped_line(chunker, reason))
+            NOTICES.info(parts.skipped_line(chunker, reason))
 
     def _here(self, setting: RunRequest, *, reuse: bool) -> Iterator[tuple[RunView | None, ChunkError | None]]:
         """Yield the run of each chunker, or its error; the settings with the same chunks and embedder are made too."""
@@ -366,16 +341,13 @@ class Runner:
             # Taken out: a run that was read holds the scores of its queries.
             yield done[position].runs.pop(setting, None), done[position].failed.get(setting)
 
-    def _cutters(self, setting: Setting) -> list[Chunker]:
+    def _cutters(self, setting: planning.Setting) -> list[Chunker]:
         """Return the chunkers of a setting at their final size; sizes are matched once for the same files."""
         specs = [request.chunker for request in self._members[setting.request] if request.chunker not in self.skipped]
-        key = (specs, setting.cut)
-        for known, cutters in self._chunkers:
-            if known == key:
-                return cutters
-        cutters = make_chunkers(self._materials.benchmark, specs, setting.request)
-        self._chunkers.append((key, cutters))
-        return cutters
+        key = (tuple(specs), setting.cut)
+        if key not in self._chunkers:
+            self._chunkers[key] = planning.make_chunkers(self._materials.benchmark, specs, setting.request)
+        return self._chunkers[key]
 
     def _by_workers(self, *, reuse: bool) -> Iterator[tuple[RunView | None, ChunkError | None]]:
         """Yield each worker's run or error, from one setting to the next; the first call submits all jobs."""
@@ -411,7 +383,7 @@ def runner_on(
     runner.check()
 
 
-def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample: int | None) -> str:
+def _make_one(request: RunRequest, materials: planning.Materials, *, reuse: bool, sample: int | None) -> str:
     """Make the run of a checked request in a worker, and return its id."""
     return _only_run(request, [request.chunker], materials, reuse=reuse, sample=sample).run_id
 
@@ -419,12 +391,12 @@ def _make_one(request: RunRequest, materials: Materials, *, reuse: bool, sample:
 def _only_run(
     request: RunRequest,
     chunkers: Sequence[str | Chunker | None],
-    materials: Materials,
+    materials: planning.Materials,
     *,
     reuse: bool,
     sample: int | None = None,
 ) -> RunView:
-    cutters = make_chunkers(materials.benchmark, chunkers, request)
+    cutters = planning.make_chunkers(materials.benchmark, chunkers, request)
     setting = materials.setting(request.setting, sample)
     ((runs, failed),) = make_runs([setting], cutters, materials.results, reuse=reuse, home=materials.home)
     for error in failed.values():
@@ -438,16 +410,16 @@ def plan_run(
     *,
     protocol: str | Protocol = "context",
     skip_errors: bool = False,
-) -> Plan:
+) -> planning.Plan:
     """Chunk the repositories and make the queries, without a model; nothing is stored.
 
     `chunker` is as in `evaluate`; `protocol` a name or a `Protocol`. With `skip_errors`, files that the chunker cannot
     cut are left out and counted. UsageError: an unknown name. ChunkError: the chunker failed on a file.
     """
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
-    cutter, selected = chunker_under(resolved, chunker), select(benchmark, resolved)
+    cutter, selected = parts.chunker_under(resolved, chunker), planning.select(benchmark, resolved)
     queries = make_queries(selected.tasks, resolved.query)
-    return make_plan(selected, resolved, queries, cutter, skip_errors=skip_errors)[0]
+    return planning.make_plan(selected, resolved, queries, cutter, skip_errors=skip_errors)[0]
 
 
 def evaluate(
@@ -455,7 +427,7 @@ def evaluate(
     chunker: str | Chunker | None,
     *,
     embedder: str | Embedder = EMBEDDER,
-    out: Path | str = RESULTS,
+    out: Path | str = parts.RESULTS,
     reuse: bool = False,
     home: Path | None = None,
     **fields: Any,
@@ -476,7 +448,7 @@ def evaluate(
     problems = Problems()
     check_setting(request, problems)
     problems.check()
-    materials = Materials(
+    materials = planning.Materials(
         request,
         without=frozenset(),
         results=results_at(out, home),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from math import inf
-from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import ResultError
@@ -16,7 +15,7 @@ from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
-from repoeval_bench.runs.records import EMBED_STEP, Counts, FirstStage, IndexCost, RunConfig, Sizes
+from repoeval_bench.runs.records import Counts, FirstStage, RunConfig, Sizes
 from repoeval_bench.runs.store import RunOutcome
 
 if TYPE_CHECKING:
@@ -28,22 +27,16 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.planning import Plan, PlannedRun
 
 
-def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> list[tuple[PlannedRun, Plan]]:
-    """Embed every distinct text of a chunker's runs in one pass, and return the plans with its cost.
-
-    `check_gold` comes before the first text is embedded.
-    """
+def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> None:
+    """Embed every distinct text of a chunker's runs in one pass; `check_gold` comes before the first text."""
     for run, plan in job:
         judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, ())
         check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
-    started = perf_counter()
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for run, plan in job:
         for role, of_role in run.texts(plan).items():
             texts[role] += of_role
-    encoded = embedder.ensure(texts)
-    spent = {EMBED_STEP: perf_counter() - started}
-    return [(run, replace(plan, seconds=plan.seconds | spent, encoded=encoded)) for run, plan in job]
+    embedder.ensure(texts)
 
 
 def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
@@ -61,7 +54,6 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
     )
     scores = with_ceiling(scores, ceilings, planned.protocol.headline_measure)
     facts = tokens.facts(planned, inputs.facts)
-    index = index_cost(planned, tokens, embedder) if embedder and retriever.vectors else None
     read = read_chars(planned, embedder)
     inspection = inspection_files(inputs.sources, planned.benchmark, planned.corpus, judgements.gold, read)
     return RunOutcome(
@@ -75,7 +67,6 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
         facts=facts,
         counts=count_all(planned, tokens, judgements.qrels, ranked),
         chunk_tokens=tokens.sizes(),
-        index=index,
         first_stage=_first_stage(config, retriever),
         inspection=inspection,
     )
@@ -210,26 +201,6 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
         **({"pairs": pairs, "pairs_truncated": pairs_truncated} if pairs else {}),
         **({"queries_no_answer": len(unanswerable)} if (unanswerable := planned.benchmark.unanswerable) else {}),
     )
-
-
-def index_cost(planned: Plan, tokens: TokenCounts, embedder: Embedder) -> IndexCost | None:
-    """Count vectors, tokens that the model reads (each distinct text once) and float32 bytes; None without any.
-
-    Only the parts of long texts that the model reads count. Tokens are None if the model does not report them.
-    """
-    texts = planned.texts()["document"]
-    if not texts:
-        return None
-    (row,) = embedder.encode(texts[:1], "document")
-    n_read = None
-    counted = tokens.tokens["document"]
-    if counted is not None:
-        whole = dict(zip(texts, counted, strict=True))
-        parts = list({part: None for pieces in embedder.parts(texts, "document") for part in pieces})
-        cut = [part for part in parts if part not in whole]
-        counts = whole | dict(zip(cut, embedder.count_tokens(cut, "document") or (), strict=True))
-        n_read = sum(min(counts[part], embedder.max_tokens or counts[part]) for part in parts)
-    return IndexCost(vectors=len(texts), tokens=n_read, bytes=len(texts) * row.nbytes)
 
 
 def read_chars(planned: Plan, embedder: Embedder | None) -> dict[str, CharSpan]:

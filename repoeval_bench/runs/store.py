@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,7 @@ class RunOutcome:
     """A finished run, ready to be written: its ranking, judgements, scores and costs.
 
     `gold_in_query` is query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
-    in the model's tokens, None without a model. `index` is None if nothing was embedded. `inspection` is file name ->
-    content.
+    in the model's tokens, None without a model. `inspection` is file name -> content.
     """
 
     config: records.RunConfig
@@ -54,7 +53,6 @@ class RunOutcome:
     facts: Mapping[str, Mapping[str, Fact]]
     counts: records.Counts
     chunk_tokens: records.Sizes | None
-    index: records.IndexCost | None
     first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
 
@@ -100,7 +98,6 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         undecodable=tuple(outcome.planned.benchmark.undecodable),
         qrels_gain_factor=gain_factor,
         index_version=outcome.index_version,
-        index=outcome.index,
         code=code_state(),
         versions=versions(),
     )
@@ -161,11 +158,14 @@ def _dataset(benchmark: Benchmark) -> records.DatasetRecord:
 
 def _part(benchmark: Benchmark) -> dict[str, records.PartRecord]:
     """Return the field `part` if a part of the data was requested."""
-    sample = benchmark.sample and records.SampleRecord(**asdict(benchmark.sample))
-    tests = None if benchmark.tests == "all" else benchmark.tests
-    fields = {"repositories": benchmark.repos or None, "limit": benchmark.limit, "sample": sample, "tests": tests}
-    fields["extensions"] = benchmark.extensions or None
-    stated: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    fields: dict[str, Any] = {
+        "repositories": benchmark.repos,
+        "limit": benchmark.limit,
+        "sample": benchmark.sample,
+        "tests": None if benchmark.tests == "all" else benchmark.tests,
+        "extensions": benchmark.extensions,
+    }
+    stated = {name: value for name, value in fields.items() if value}
     return {"part": records.PartRecord(**stated)} if stated else {}
 
 
@@ -273,13 +273,7 @@ def _logged(chunk: Chunk) -> dict[str, Any]:
 
 
 def _time_rows(outcome: RunOutcome) -> Iterator[TimeRow]:
-    planned, run = outcome.planned, outcome.run
-    for step, seconds in outcome.planned.seconds.items():
-        # `encoded` shows whether vectors were cached, so that the seconds say nothing about the model's speed.
-        if step == records.EMBED_STEP:
-            yield TimeRow(step=step, seconds=round(seconds, 4), encoded=planned.encoded)
-        else:
-            yield TimeRow(step=step, seconds=round(seconds, 4))
+    run = outcome.run
     steps = {"retrieve": run.latency_ms, "rerank": run.rerank_ms}
     for query_id in run.latency_ms:
         latency = {step: round(spent[query_id], 4) for step, spent in steps.items() if query_id in spent}

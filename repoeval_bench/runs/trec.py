@@ -11,7 +11,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from urllib.parse import unquote
 
 import numpy as np
 
@@ -29,9 +28,6 @@ LARGEST_GAIN = 1e12
 NO_CHUNK = "none"
 """The chunk id in the only row, with gain 0, of a query without a relevant chunk: every mean needs a row."""
 
-_LARGEST_SCORE = float(np.finfo(np.float32).max)
-"""The largest score of a run file: beyond it readers know infinity alone."""
-
 BEIR = ["query-id", "corpus-id", "score"]
 """The first line of BEIR's qrels."""
 
@@ -48,9 +44,8 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
     Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
-    float32 but not in the order of ids. There the lower one is written one float32 step down. Where float32 cannot hold
-    a query's scores, its rows score n, n - 1, … 1. MetricError for a score that is not finite, or clearly above the one
-    before it.
+    float32 but not in the order of ids. There the lower one is written one float32 step down. MetricError for a score
+    that float32 cannot hold, or that is clearly above the one before it.
     """
     word = as_field(tag or "run", "tag")
     for query_id, ranking in rankings.items():
@@ -174,25 +169,16 @@ def as_field(name: str, what: str) -> str:
     return f"%{ord(_COMMENT):02X}{field[1:]}" if what == _QUERY and field.startswith(_COMMENT) else field
 
 
-def of_field(field: str) -> str:
-    """Return the name with a blank that is written as this field; the field itself if there is none."""
-    name = unquote(field)
-    return name if name.split() != [name] and encode_id(name) == field else field
-
-
-@np.errstate(over="ignore")  # a step below the smallest float32
+@np.errstate(over="ignore")  # beyond float32
 def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: Sequence[str]) -> list[str]:
     """Return the scores as text, such that trec_eval's order of the file is the ranking."""
-    scores = [score for _, score in ranking]
-    for chunk_id, score in ranking:
-        if not math.isfinite(score):
-            raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
-    kept = [max(-_LARGEST_SCORE, min(score, _LARGEST_SCORE)) for score in scores]
-    texts = [f"{score:.9g}" for score in kept]
+    texts = [f"{score:.9g}" for _, score in ranking]
     singles = np.array([float(text) for text in texts], dtype=np.float32).tolist()
     above, id_above, score_above = math.inf, "", math.inf
-    for i, (score, chunk, single) in enumerate(zip(kept, chunks, singles, strict=True)):
+    for i, ((chunk_id, score), chunk, single) in enumerate(zip(ranking, chunks, singles, strict=True)):
         read = single
+        if not math.isfinite(read):
+            raise MetricError(f"query {query_id!r}: the score of {chunk_id!r} is {score}; a run file needs finite ones")
         if read > above or (read == above and chunk >= id_above):
             if score - score_above > _SLACK * max(1.0, abs(score_above)):
                 raise MetricError(
@@ -202,8 +188,6 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
             read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
             texts[i] = f"{read:.9g}"
         above, id_above, score_above = read, chunk, score
-    if kept != scores or above < -_LARGEST_SCORE:
-        return [str(n) for n in range(len(texts), 0, -1)]
     return texts
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -43,7 +42,7 @@ from repoeval_bench.runs.records import (
     TimeRow,
 )
 from repoeval_bench.runs.request import NO_EMBEDDER
-from repoeval_bench.runs.trec import as_field, of_field, read_qrels, run_lines
+from repoeval_bench.runs.trec import as_field, read_qrels, run_lines
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -54,25 +53,6 @@ _Model = TypeVar("_Model", bound="BaseModel")
 
 _AGAIN = "make the run again"
 """The way out for every damaged run."""
-
-
-@dataclass(frozen=True, slots=True)
-class Timings:
-    """Times of a run, of its steps and of its queries."""
-
-    rows: tuple[TimeRow, ...]
-
-    def step(self, name: str) -> TimeRow | None:
-        """Return the step of this name, if it was timed."""
-        return next((row for row in self.rows if row.step == name), None)
-
-    def by_step(self) -> dict[str, list[float]]:
-        """Step -> milliseconds of each query."""
-        by_step: dict[str, list[float]] = defaultdict(list)
-        for row in self.rows:
-            for step, milliseconds in row.latency_ms.items():
-                by_step[step].append(milliseconds)
-        return dict(by_step)
 
 
 @dataclass(frozen=True, repr=False)
@@ -161,8 +141,8 @@ class RunView:
         return {row.query_id: _ranking(hits) for row, hits in self._log()}
 
     def ranked_ids(self) -> dict[str, tuple[str, ...]]:
-        """Return query_id -> ranked chunk ids, best first; ResultError as in `rankings`."""
-        return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self._complete().items()}
+        """Return query_id -> ranked chunk ids of scored queries, best first; ResultError as in `rankings`."""
+        return {query_id: tuple(chunk_id for chunk_id, _ in ranking) for query_id, ranking in self.rankings().items()}
 
     def rankings(self) -> dict[str, Ranking]:
         """Return query_id -> ranked (chunk_id, score) of scored queries.
@@ -170,22 +150,22 @@ class RunView:
         ResultError if the log of a run made here has other queries than the scores.
         """
         scored = set(self.scores.query_ids)
-        return {query_id: ranking for query_id, ranking in self._complete().items() if query_id in scored}
+        ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
+        if self.manifest.config:  # the log of another system may lack a query
+            self._check_queries(RETRIEVED, ranked.keys() ^ scored)
+        return {query_id: ranking for query_id, ranking in ranked.items() if query_id in scored}
 
     def trec_run(self) -> str:
         """Return the rankings of scored queries as a TREC file."""
         config = self.manifest.config
         return "".join(run_lines(self.rankings(), config.chunker if config else self.metrics.retriever))
 
-    def _complete(self) -> dict[str, Ranking]:
-        ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
-        # The log of another system may lack a query.
-        if self.manifest.config and (other := ranked.keys() ^ set(self.scores.query_ids)):
+    def _check_queries(self, name: str, other: Collection[str]) -> None:
+        if other:
             raise ResultError(
-                f"{self.folder}: {RETRIEVED} and {PER_QUERY} name different queries, such as {min(other)!r}; "
+                f"{self.folder}: {name} and {PER_QUERY} name different queries, such as {min(other)!r}; "
                 f"{_AGAIN} once {self.folder} is deleted"
             )
-        return ranked
 
     def _log(self) -> Iterator[tuple[LogRow, list[Hit]]]:
         seen: set[str] = set()
@@ -203,35 +183,21 @@ class RunView:
         """
         qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
         query_ids = {as_field(query_id, "query id"): query_id for query_id in self.scores.query_ids}
-        if other := qrels.keys() ^ query_ids.keys():
-            raise ResultError(
-                f"{self.folder}: {QRELS} and {PER_QUERY} name different queries, such as {min(other)!r}; {_AGAIN}"
-            )
-        names = self._with_blanks(chain.from_iterable(qrels.values()))
+        self._check_queries(QRELS, qrels.keys() ^ query_ids.keys())
+        ids: dict[str, str] = {}
+        if self.manifest.config is None:  # ids in another system's log may have blanks, which no field has
+            for row, hits in self._log():
+                chunks = chain((chunk for chunk, _ in hits), row.raw_topk or ())
+                ids |= {as_field(chunk.chunk_id, "chunk id"): chunk.chunk_id for chunk in chunks}
         return {
-            query_ids[field]: {names.get(chunk_id, chunk_id): gain for chunk_id, gain in gains.items()}
-            if names
-            else gains
+            query_ids[field]: {ids.get(chunk_id, chunk_id): gain for chunk_id, gain in gains.items()}
             for field, gains in qrels.items()
         }
 
-    def _with_blanks(self, fields: Iterable[str]) -> dict[str, str]:
-        """Field of a TREC file -> the chunk id with a blank that it stands for; only imported logs have such ids."""
-        if self.manifest.config is not None:
-            return {}
-        names = {field: name for field in fields if "%" in field and (name := of_field(field)) != field}
-        if not names:
-            return {}
-        for row, hits in self._log():
-            chunks = [chunk for chunk, _ in hits], row.raw_topk or ()
-            for chunk in chain.from_iterable(chunks):
-                names.pop(chunk.chunk_id, None)  # this is the id in the log itself
-        return names
-
     @cached_property
-    def timings(self) -> Timings:
+    def timings(self) -> tuple[TimeRow, ...]:
         """Times of steps and queries."""
-        return Timings(tuple(self.rows(TIMINGS, TimeRow)))
+        return tuple(self.rows(TIMINGS, TimeRow))
 
     @cached_property
     def inspection(self) -> Inspection | None:

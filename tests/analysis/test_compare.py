@@ -117,9 +117,9 @@ def test_clusters_are_called_unequal_where_they_are(tmp_path):
     differences = rng(4).normal(0, 0.1, 120)
     alone, half = [f"{i}.py" for i in range(120)], ["0.py"] * 60 + [f"{i}.py" for i in range(60, 120)]
     notes = comparison_notes([only(tmp_path / "a", differences, files=alone)])
-    assert "120 files of equal size, or nearly." in notes
+    assert "120 files, which count like 120 of equal size" in notes
     notes = comparison_notes([only(tmp_path / "b", differences, files=half)])
-    assert any(" files, but a few hold most queries: they count like " in line for line in notes)
+    assert "61 files, which count like 4 of equal size" in notes
 
 
 def test_queries_in_another_order_are_paired_by_id(tmp_path):
@@ -313,12 +313,12 @@ def test_each_pair_has_to_be_comparable(tmp_path):
         edit(run, "metrics.json", embedder=str(precision))
     runs = [type(run)(run.folder) for run in runs]
     compare(runs, runs[0])
-    with pytest.raises(UsageError, match="b and c: precision bf16 against fp32"):
+    with pytest.raises(UsageError, match="b and c: the embedder's precision"):
         compare(runs)
 
 
 def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
-    """Beside the first run that it differs from; several are counted, one alone is reported as before."""
+    """Beside the first run that it differs from; of another protocol that alone. One alone is reported as before."""
     dataset = {"name": "made", "fingerprint": "1" * 12, "label": "made · 1"}
     other_queries = {"dataset": dataset, "query_ids": ["q000001", "other"]}
     like, deep, other, again = (
@@ -335,10 +335,6 @@ def test_every_unlike_run_is_told_once_with_all_its_differences(tmp_path):
     assert str(error.value).split("\n  ")[1:] == [
         "a and b: k 100 against 7",
         "a and c: protocol context against body",
-        "a and c: k 100 against 7",
-        "a and c: data made · 0 against made · 1",
-        "a and c: 1 query only in a (such as q000000)",
-        "a and c: 1 query only in c (such as other)",
     ]
     with pytest.raises(UsageError) as error:
         compare([again, like, deep])

@@ -135,6 +135,7 @@ gates:
   - {measure: mrr, at_least: "0.5", mean: mikro}
   - {measure: mrr, at_least: 0.5, max_drop: 1, mean: mikro}
   - {measure: mrr, at_least: .nan}
+  - {measure: mrr, at_leest: 0.5}
 latency:
   - {p90: 3}
   - {step: retrieve}
@@ -151,16 +152,17 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         "gates.yaml:4: gates[0]",
         "gates.yaml:2: unknown key",
         "did you mean 'baseline'",
-        "gates[0].measure: unknown measure 'ndgc'; did you mean 'ndcg'",
+        "gates[0].measure: unknown measure 'ndgc@10'; did you mean 'ndcg@10'",
         *("gates[1]: unknown key 'measre'", "gates[1].max_drop: a number"),
         "gates[2].at_least: a number was expected (it is '0.5')",
         *("gates[2].mean: 'micro' or 'macro' was expected", "gates[3].max_drop: give either at_least or max_drop"),
         *("gates[3].mean: 'micro' or 'macro' was expected", "gates[4].at_least", "latency[0]: unknown key 'p90'"),
-        "latency[1].p90_ms: give median_ms",
+        *("gates[5]: unknown key 'at_leest'; did you mean 'at_least'", "latency[1].p90_ms: give median_ms"),
     ):
         assert piece in str(error.value), piece
-    # No second mistake follows from a key that is misspelled.
+    # No second mistake follows from a key that is misspelled: neither of itself, nor of a rule over it and another.
     assert str(error.value).startswith("11 mistakes")
+    assert "gates[5].max_drop" not in str(error.value)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT
 from repoeval_bench.analysis.shrinkage import OTHER, ShownBound
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
@@ -53,6 +54,15 @@ def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference
             assert len(known) == (21 if item.retriever == "bm25" else 15)
             assert sum(known) == pytest.approx(0, abs=1e-3)
             assert 0.005 <= item.tau < 0.05
+
+
+@pytest.mark.parametrize("protocol", ["uses", "docstring"])
+def test_by_the_model_the_size_of_its_default_is_ahead(reference_sets, protocol):
+    """Why MODEL_DEFAULT is half as large as DEFAULT."""
+    for language in ("python", "typescript", "rust", "c"):
+        sizes = [("ast", one.size) for one in (MODEL_DEFAULT, DEFAULT)]
+        smaller, larger = reference_sets.prior(language, protocol, "dense", sizes).mean
+        assert smaller > larger
 
 
 def test_the_other_set_is_the_mean_of_all(reference_sets):

@@ -1,4 +1,4 @@
-"""Segments, their intervals and heterogeneity; the knee of a curve."""
+"""Segments, their intervals and how differences vary; the knee of a curve."""
 
 from dataclasses import replace
 
@@ -11,16 +11,17 @@ from repoeval_bench.analysis.means import knee
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
     SegmentMean,
+    compare_segments,
     find,
-    heterogeneity,
+    furthest_apart,
     segment_differences,
     segment_means,
     segment_names,
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
-from repoeval_bench.report.diff import few_note, heterogeneity_line
-from support.runs import query_scores, write_run
+from repoeval_bench.report.diff import comparison_lines, few_note
+from support.runs import query_scores, write_run, write_runs
 
 
 def scored(values, facts=(), **fields):
@@ -71,23 +72,21 @@ def test_means_of_segments_have_their_own_interval_and_counts():
     assert b.mean == pytest.approx(0.5 / 3)
 
 
-def test_how_much_a_difference_varies_is_a_range_with_intervals():
-    """Better overall, worse in the small segment: the range is named with its intervals, which do not overlap."""
+def test_the_fact_by_which_a_difference_varies_most(tmp_path):
+    """Better overall, worse in the small segment: it is named with its intervals, which do not overlap."""
     facts = [{"hard": i >= 40, "even": i % 2 == 0} for i in range(60)]
-    base = scored([0.5] * 60, facts)
-    other = scored([0.8] * 40 + [0.3] * 20, facts)
-    parts = [part for by in ("hard", "even") for part in split(base, by)]
-    easy, hard, *even = segment_differences(base, other, parts, "mrr", "micro")
-    assert (easy.against, hard.against, hard.shown) == (False, True, True)
+    columns = {"base": {"mrr": [0.5] * 60}, "other": {"mrr": [0.8] * 40 + [0.3] * 20}}
+    runs = write_runs(tmp_path, columns, files=[f"f{i // 2}.py" for i in range(60)], facts=facts)
+    result = compare_segments(*runs, by=["hard", "even"])
+    easy, hard, *even = result.segments
+    assert (easy.against, hard.against) == (False, True)
     assert hard.difference == pytest.approx(-0.2)
-    by_hard, by_even = heterogeneity([easy, hard, *even])
-    assert (by_hard.lowest, by_hard.highest, by_hard.apart) == (hard, easy, True)
-    assert not by_even.apart
-    clear = heterogeneity_line([by_hard, by_even])
+    assert result.furthest == (hard, easy)
+    line = comparison_lines(result)[0]
     ends = ("-0.2000 [-0.2000, -0.1383] (yes)", "+0.3000 [+0.2495, +0.3000] (no)")
-    assert all(part in clear for part in ("most by hard", *ends))
-    assert heterogeneity_line([by_even]) == ""
-    assert heterogeneity([replace(easy, ci=None), hard]) == []
+    assert all(part in line for part in ("most by hard", *ends))
+    assert furthest_apart(even) is None
+    assert furthest_apart([replace(easy, ci=None), hard]) is None
 
 
 def test_segments_use_the_protocols_own_mean():

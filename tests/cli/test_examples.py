@@ -42,7 +42,7 @@ assert not {"numpy", "pydantic"} & set(sys.modules)
 
 def test_without_a_command_it_shows_the_three_that_most_people_need():
     done = bench()
-    assert (done.code, done.err) == (2, f"{START}\n")
+    assert (done.code, done.out, done.err) == (0, f"{START}\n", "")
     shown = [line.split()[1] for line in START.splitlines() if line.startswith("  repoeval-bench")]
     assert shown == ["recommend", "compare", "gate"]
 

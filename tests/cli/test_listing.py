@@ -52,7 +52,7 @@ def test_whatever_a_list_prints_is_explained(kind):
 @pytest.mark.parametrize(
     ("kind", "name", "message"),
     [
-        ("measures", "ndgc@10", "did you mean 'ndcg'"),
+        ("measures", "ndgc@10", "did you mean 'ndcg@10'"),
         ("measures", "ndcg(gian=exp)@5", "did you mean 'gain'"),
         ("relevance", "lines:x", "unknown relevance 'lines:x'; choose from overlap"),
         ("chunkers", "ast:xyz", "chunker ast takes no name"),

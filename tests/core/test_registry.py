@@ -50,7 +50,7 @@ SPECS = [
     ("retriever", "bm25:k1=0.9"),
     ("retriever", "hybrid:fusion=sum"),
     ("retriever", "oracle"),
-    ("retriever", "rerank:overlap,first=bm25+k1=0.9"),
+    ("retriever", "rerank:overlap,first=bm25"),
     ("retriever", "rerank:some/model,max_length=9"),
     ("reranker", "overlap"),
 ]
@@ -101,8 +101,8 @@ def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     resolved = KINDS["retriever"].choose(f"py:{module}:Words:least=3")
     assert resolved.spec == f"py:{module}:Words:least=3"
     assert KINDS["retriever"].choose(f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
-    nested = KINDS["retriever"].choose(f"rerank:py:{module}:Longest,k_raw=5,first=py:{module}:Words+least=2")
-    assert nested.options == {"k_raw": 5, "first": f"py:{module}:Words+least=2"}
+    nested = KINDS["retriever"].choose(f"rerank:py:{module}:Longest,k_raw=5,first=bm25")
+    assert nested.options == {"k_raw": 5, "first": "bm25"}
 
 
 def test_protocols_and_measures_from_outside_go_by_the_name_they_are_given(module, package):

@@ -68,16 +68,8 @@ def test_upstreams_own_numbers_are_kept_where_they_are_unique():
     assert [task.task_id for task in parse(*twice)] == ["acme_tools/0", "acme_tools/1"]
 
 
-@pytest.mark.parametrize(
-    "parts",
-    [
-        ["acme--tools", "tools", "f.py"],
-        "('acme_tools', 'tools', 'f.py')",
-        "['acme_tools', 'tools', 'f.py']",
-        ["acme_tools", "tools/f.py"],
-    ],
-)
-def test_paths_come_as_list_as_string_of_a_tuple_and_with_dashes(parts):
+@pytest.mark.parametrize("parts", [["acme--tools", "tools", "f.py"], ["acme_tools", "tools/f.py"]])
+def test_paths_come_with_dashes_and_with_several_parts_in_one(parts):
     (task,) = parse(changed(fpath_tuple=parts))
     assert (task.repo, task.path) == ("acme_tools", "tools/f.py")
 
@@ -103,14 +95,11 @@ def test_line_no_is_read_like_lineno():
         (changed(lineno=2), "context_start_lineno of at most lineno (2) was expected"),
         (changed(prompt=None), "t.jsonl:1: prompt: a text was expected, got null"),
         (changed(ground_truth=""), "metadata.ground_truth: a text of 1 or more characters was expected"),
-        (changed(fpath_tuple="open('x')"), "metadata.fpath_tuple: a list of path parts"),
+        (changed(fpath_tuple="('a', 'b.py')"), "metadata.fpath_tuple: a list was expected"),
         (changed(fpath_tuple=["only"]), "metadata.fpath_tuple: the repository and at least one path part"),
         (changed(fpath_tuple=["a", "..", "b.py"]), "metadata.fpath_tuple: path parts that are not blank, '.' or '..'"),
         (changed(fpath_tuple=["a", " ", "b.py"]), "metadata.fpath_tuple: path parts that are not blank"),
-        (changed(fpath_tuple="{[]: 1}"), "metadata.fpath_tuple: a list of path parts"),
-        (changed(fpath_tuple="(" * 5000), "metadata.fpath_tuple: a list of path parts"),
         (changed(fpath_tuple=["a", "b\0.py"]), "metadata.fpath_tuple: it holds a character that no path may hold"),
-        (changed(fpath_tuple="('a', '\\ud800.py')"), "metadata.fpath_tuple: it holds a character that no path"),
         (changed(fpath_tuple=["a", "C:\\x.py"]), "metadata.fpath_tuple: it has an absolute path"),
         (changed(lineno=2**31), "metadata.lineno: a number of 2147483647 or less was expected"),
     ],

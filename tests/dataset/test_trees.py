@@ -57,16 +57,3 @@ def test_a_folder_that_cannot_be_read_is_named(tmp_path):
             read_tree(root, "r")
     finally:
         (root / "a").chmod(0o755)
-
-
-def test_a_file_whose_name_is_not_utf8_is_left_out(tmp_path):
-    """No log or table could name it; it is counted with those whose text is not UTF-8."""
-    root = write_files(tmp_path / "r", {"a.py": b"x = 1\n"})
-    try:
-        (root / os.fsdecode(b"b\xff.py")).write_bytes(b"y = 2\n")
-    except OSError:
-        pytest.skip("the file system takes UTF-8 names only")
-    tree = read_tree(root, "r")
-    assert [file.path for file in tree.files] == ["a.py"]
-    assert len(tree.undecodable) == 1
-    assert tree.undecodable[0].encode().startswith(b"b\xef\xbf\xbd")

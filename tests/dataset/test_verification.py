@@ -6,12 +6,10 @@ import pytest
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.install import HASHES, install
-from repoeval_bench.dataset.loader import load_set
 from repoeval_bench.dataset.repoeval import TaskSet
 from repoeval_bench.dataset.sources import SetFacts
 from repoeval_bench.dataset.sources.archived import MirrorFolder
-from repoeval_bench.dataset.trees import UNKNOWN, identify_licence, licence_of
-from repoeval_bench.dataset.verification import summarize, verify
+from repoeval_bench.dataset.verification import verify
 from support import minirepo
 
 FUNCTION = TaskSet("function", "2k", "codex")
@@ -85,12 +83,3 @@ def test_an_official_task_file_that_was_edited_is_named(tmp_path):
 def test_an_official_file_of_another_level_must_have_its_blob_id(tmp_path):
     result = verify(official(tmp_path, TaskSet("line", "2k", "codex")))
     assert files_of(result) == ["line_level_completion_2k_context_codex.test.jsonl"]
-
-
-def test_the_licence_comes_from_the_manifest_else_from_the_folder(installed, tmp_path):
-    rows = summarize(load_set(installed), installed)
-    assert {repo: row.licence for repo, row in rows.items()} == {"acme_inventory": "MIT", "northwind_textkit": "MIT"}
-    assert licence_of(tmp_path) == UNKNOWN
-    (tmp_path / "LICENCE.txt").write_text("\n\n   Apache License\n   Version 2.0, January 2004\n")
-    assert licence_of(tmp_path) == "Apache-2.0"
-    assert identify_licence("All rights reserved") is None

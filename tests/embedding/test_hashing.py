@@ -26,7 +26,7 @@ def encode(encoder, texts):
 
 @pytest.fixture(scope="module")
 def encoder(tmp_path_factory):
-    return find_encoder("hash:dim=64", tmp_path_factory.mktemp("models"))
+    return find_encoder("hash:dim=64")
 
 
 def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):

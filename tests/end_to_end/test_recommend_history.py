@@ -39,7 +39,7 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert f"of the target lines of {evidence['queries']} of your commits (6 source files)" in text
     own = f"{evidence['queries']} commits since 2020-09"
     assert (
-        f"This is based on {own}, and 6 files of yours." in text
+        f"This is based on {own}, from 6 files." in text
         or f"because your queries come from only 6 source files: {own}." in text
     )
 

@@ -102,6 +102,9 @@ def test_code_that_a_folder_names_is_not_run(claimed, verify, tmp_path):
     for field, spec in (("measures", ["py:os:getcwd@5"]), ("chunker", "py:os:getcwd")):
         change(claimed / "manifest.json", lambda manifest, f=field, s=spec: manifest["config"].update({f: s}))
         assert "--allow py:os:getcwd" in one_sentence(verify(claimed), 2)
+    change(claimed / "manifest.json", lambda manifest: manifest["config"].update(chunker="py:__main__:Mine"))
+    assert "py:__main__:Mine, code of a script" in (said := one_sentence(verify(claimed), 2))
+    assert "--allow" not in said
 
 
 def test_a_chunker_that_asks_for_a_program_is_known():

@@ -15,11 +15,11 @@ from repoeval_bench.metrics import (
     Measure,
     Passage,
     TokenF1Relevance,
-    read_lines,
     score_items,
     score_query,
     score_run,
 )
+from repoeval_bench.metrics.reading import read_lines
 
 NAN = math.nan
 
@@ -35,7 +35,7 @@ def sentence(error, call, *args, **kwargs):
 @pytest.mark.parametrize(
     ("text", "pieces"),
     [
-        ("ndgc@10", ["'ndgc'", "did you mean 'ndcg'"]),
+        ("ndgc@10", ["'ndgc@10'", "did you mean 'ndcg@10'"]),
         ("bpref", ["bpref is scored for logs that"]),
         ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
         ("ndcg@0", ["'ndcg@0'", "whole number from 1", "ndcg@10"]),

@@ -10,8 +10,7 @@ from repoeval_bench.metrics.measure import UNREGISTERED
 FAMILIES = {
     "ranks and sets": "ranked",
     "diversity": "diversity",
-    "lines": "lines",
-    "definitions": "definitions",
+    "lines and definitions": "lines",
     "targets": "targets",
     "completions": "texts",
 }

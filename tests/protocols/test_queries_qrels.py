@@ -115,7 +115,7 @@ def test_the_gold_decides_what_chunkers_are_compared_by(name, measure):
     assert Protocol.parse(name).headline_measure == measure
 
 
-@pytest.mark.parametrize(("name", "instead"), [("prose+query=named", "commits"), ("linemap", "code-chunk")])
+@pytest.mark.parametrize(("name", "instead"), [("prose+query=full", "commits"), ("linemap", "code-chunk")])
 def test_a_protocol_that_was_removed_is_refused_with_what_replaces_it(name, instead):
     with pytest.raises(UsageError, match=f"^protocol {name.partition('+')[0]} was removed; choose {instead}$"):
         Protocol.parse(name)

@@ -83,10 +83,9 @@ def test_gold_is_what_the_prompt_does_not_show():
     assert result.qrels["r/0"] == {chunk_id(name): gain for name, gain in gains.items()}
 
 
-@pytest.mark.parametrize(("gold", "count"), [("uses:resolved", 2), ("uses:imported", 4), ("uses", 4)])
-def test_a_gold_takes_the_tiers_up_to_one(gold, count):
-    chosen = select(BENCHMARK, Protocol.parse(f"uses+gold={gold}" if gold != "uses" else "uses"))
-    assert len(chosen.tasks[0].uses) == count
+def test_the_gold_has_the_definitions_of_both_tiers():
+    chosen = select(BENCHMARK, Protocol.parse("uses"))
+    assert len(chosen.tasks[0].uses) == 4
     assert chosen.unscored == 1
 
 

@@ -13,8 +13,7 @@ from repoeval_bench.analysis.verdicts import Result, choose
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
 from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
-from repoeval_bench.report.recommendation import answer_lines, recommendation_table, setup_lines
-from repoeval_bench.report.recommendation_record import recommendation_record
+from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.verdict import choice_sentences, verdict
 from repoeval_bench.runs.request import RunRequest
@@ -61,7 +60,7 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, 
             "Switch from fixed at 500 to ast with chunks of up to 500 characters without whitespace",
         ),
         ({"a": 0.9, "b": 0.5}, "Stay with fixed at 500: no other candidate is expected to find more."),
-        ({"a": 0.5, "b": 0.502}, "Stay with fixed at 500: no candidate finds significantly more on your code."),
+        ({"a": 0.5, "b": 0.502}, "Stay with fixed at 500: the best candidate is not shown to find more on your code."),
     ],
 )
 def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begins):
@@ -76,13 +75,23 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
         assert low < gain.difference < high
         assert (low > 0) == first.startswith("Switch")
         assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in " ".join(answer_lines(result)[:2])
+        sure = "], which is significant, adjusted for all 2 candidates."
+        assert (sure in first) == first.startswith("Switch")
+
+
+def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_path):
+    result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), current="fixed at 500")
+    alone = result.model_copy(
+        update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
+    )
+    assert "], which is not significant once adjusted for all 2 candidates." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
     own = concluded(runs_of(tmp_path / "own", {"a": 0.5, "b": 0.9}, queries=400, files=400), protocols=("commits",))
-    assert "This is based on 400 commits, and 400 files of yours." in answer_lines(own)
+    assert "This is based on 400 commits, from 400 files." in answer_lines(own)
     since = own.model_copy(update={"since": "2024-03"})
-    assert "This is based on 400 commits since 2024-03, and 400 files of yours." in answer_lines(since)
+    assert "This is based on 400 commits since 2024-03, from 400 files." in answer_lines(since)
     few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
     assert few.relies_on_others
     assert (
@@ -194,7 +203,7 @@ def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path
     many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
     assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice.")
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
-    assert "Your code has only 6 files. With 3 candidates, at least 8 are needed" in answer_lines(few)[-1]
+    assert "Your queries come from only 6 files. With 3 candidates, at least 8 are needed" in answer_lines(few)[-1]
 
 
 def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
@@ -216,6 +225,28 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     ]
     assert 0 < result.default.expected_loss < 0.1
     assert result.default.loss_95 is None
+
+
+def test_where_the_model_ranks_the_default_is_what_it_reads_whole(tmp_path):
+    """It reads 256 tokens of a chunk."""
+    few = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), retrievers=("bm25", "dense"))
+    use, why, *_ = answer_lines(few)
+    assert use == "Use ast with chunks of up to 630 characters without whitespace: the shipped default."
+    assert "ranked by BM25 and the embedding model." in why
+
+
+@pytest.mark.parametrize(
+    ("current", "said"),
+    [
+        ("ast at 500", r"On these repositories ast at this size finds \d\.\d points (more|less) than the default\.$"),
+        ("functions at 500", "and no other repository has scores of it.$"),
+    ],
+)
+def test_what_cannot_be_measured_is_said_of_the_current_chunker_too(tmp_path, current, said):
+    means = dict.fromkeys("abcde", 0.5)
+    result = concluded(runs_of(tmp_path, means, queries=19), current=current)
+    (line,) = [line for line in answer_lines(result) if line.startswith(f"{current} could not be measured either")]
+    assert re.search(said, line)
 
 
 @pytest.mark.parametrize(

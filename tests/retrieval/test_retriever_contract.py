@@ -123,7 +123,7 @@ def test_jaccard_equals_the_sets_by_hand(seed):
     """Shared over united sets of tokens, for every chunk, tokens of the query that no chunk has counted too."""
     chunks = corpus(seed)
     words = "def def total unseen"
-    scores = dict(JaccardRetriever(chunks, {}, tokenizer="words").search([Query("q", "r", words)], 99).rankings["q"])
+    scores = dict(JaccardRetriever(chunks, {}).search([Query("q", "r", words)], 99).rankings["q"])
     for chunk in chunks["r"]:
         q, c = set(words.split()), set(chunk.text.split())
         assert scores[chunk.chunk_id] == pytest.approx(len(q & c) / len(q | c), abs=1e-5)

@@ -7,7 +7,6 @@ import yaml
 
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.request import PACK, RunRequest
 
@@ -26,7 +25,6 @@ measures:
   - ndgc@10
   - recall@500
 k: 100
-header: scopes
 baseline: ast
 """
 
@@ -67,9 +65,8 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
         8: "did you mean 'bm25'",
         9: "did you mean 'minilm'",
         10: "there is no RepoEval task file for level functions",
-        12: "did you mean 'ndcg'",
+        12: "did you mean 'ndcg@10'",
         13: "raise k to 500",
-        15: "did you mean 'scope'",
     }
     for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
         assert mistake.startswith(f":{line}: ")
@@ -98,7 +95,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
         ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
         ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
         ("chunkers: [ast]\nzzzzzz: 1", ":2: unknown key 'zzzzzz'; see docs/data.md for all"),
-        ("chunkers: [ast]\nk: 0", ":2: k=0 ranks nothing"),
+        ("chunkers: [ast]\nk: 0", ":2: k: a number of 1 or more was expected"),
         ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
         (
             "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",
@@ -117,7 +114,7 @@ def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Where no embedder can do what is asked, beside a wrong measure."""
     assert mistakes(tmp_path, UNRUNNABLE) == [
         ":2: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
-        ":4: unknown measure 'ndgc'; did you mean 'ndcg'?",
+        ":4: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?",
     ]
 
 
@@ -131,7 +128,7 @@ def test_every_combination_is_asked_for(tmp_path):
     bench = read(
         tmp_path,
         "chunkers: [fixed, ast]\nbaseline: ast\nprotocol: [context, body]\nretrievers: [bm25, dense]\n"
-        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\nheader: path\n",
+        "source: https://there\nrepositories: [x, y]\nmeasures: mrr\nk: 7\n",
         source="https://here",
     )
     combinations = [("context", "bm25"), ("context", "dense"), ("body", "bm25"), ("body", "dense")]
@@ -142,7 +139,7 @@ def test_every_combination_is_asked_for(tmp_path):
     assert read(tmp_path, "chunkers: [fixed, ast]").baseline is None
     request = bench.requests[0]
     assert (request.source, request.repos, request.repositories) == ("https://here", ("x", "y"), None)
-    assert (request.measures, request.k, request.header) == (("mrr",), 7, "path")
+    assert (request.measures, request.k) == (("mrr",), 7)
 
 
 def test_sizes_are_combined_too(tmp_path):
@@ -201,14 +198,3 @@ def test_a_run_that_no_embedder_takes_part_in_is_made_once(tmp_path):
     bench = read(tmp_path, "chunkers: fixed\nretrievers: [dense, bm25]\nembedder: [minilm, hash]\n")
     names = [(request.combination()["retriever"], request.combination()["embedder"]) for request in bench.requests]
     assert names == [("dense", "minilm"), ("dense", "hash"), ("bm25", "none")]
-
-
-def test_what_is_spelled_two_ways_counts_once(tmp_path):
-    """A default that is spelled out makes no run of its own."""
-    text = "chunkers: [fixed]\nprotocol: [context, context+query=full]\nretrievers: [bm25, 'bm25:k1=1.2', jaccard]\n"
-    requests = read(tmp_path, text + "match_size: [ast, 'ast:max_nws=1500']\n").requests
-    combined = [("context", "bm25"), ("context", "jaccard")]
-    assert [(request.protocol, request.retriever) for request in requests] == combined
-    recommend = RecommendRequest(retrievers=("bm25", "jaccard", "bm25:k1=1.2"))
-    requests = recommend.requests(("context", "context+query=full"))
-    assert [(request.protocol, request.retriever) for request in requests] == combined

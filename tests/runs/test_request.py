@@ -8,7 +8,6 @@ from repoeval_bench.runs.request import DataRequest, RunRequest
 OTHERS = {
     "chunker": "ast",
     "match_size": "fixed:max_nws=300",
-    "header": "path",
     "protocol": "body",
     "query": "tail:3",
     "gold": "prompt",

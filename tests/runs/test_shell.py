@@ -23,7 +23,7 @@ FIELDS = {
     "match_size": st.none() | TEXTS,
     "exclusion": st.none() | TEXTS,
     "source": TEXTS,
-    "k": st.integers(-5, 10**6),
+    "k": st.integers(1, 10**6),
     "limit": st.none() | st.integers(1, 10**6),
     "skip_errors": st.booleans(),
     "allow_sparse_qrels": st.booleans(),
@@ -54,4 +54,4 @@ def test_the_line_reads_back_as_the_request(given):
 
 
 def test_what_is_usual_is_not_written():
-    assert eval_line(RunRequest(chunker="ast")) == "repoeval-bench eval --chunker ast"
+    assert eval_line(RunRequest(chunker="ast")) == "repoeval-bench eval -c ast"

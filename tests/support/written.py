@@ -10,7 +10,8 @@ import yaml
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
-from repoeval_bench.own.references.resolver import Resolution, Resolver
+from repoeval_bench.core.uses import UsedDefinition
+from repoeval_bench.own.references.resolver import Resolver
 
 LOOKUPS = Path(__file__).parents[1] / "own" / "references" / "lookups"
 
@@ -56,16 +57,16 @@ HAND_TASK = task(
 """The prompt is at [4, 34) of that file, the body at [34, 36)."""
 
 
-def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> Resolution | None:
+def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> tuple[UsedDefinition, ...] | None:
     """Return what lines [first, last) of a file use of this repository; None where it cannot be read."""
     with Resolver(sources(texts)) as resolver:
         return resolver.uses(path, LineSpan(first, last))
 
 
-def names(resolution: Resolution | None) -> set[str]:
+def names(used: tuple[UsedDefinition, ...] | None) -> set[str]:
     """Return the names of the definitions that are used."""
-    assert resolution is not None
-    return {use.definition.name for use in resolution.used}
+    assert used is not None
+    return {use.definition.name for use in used}
 
 
 @cache

@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
-MAX_OBJECT = 64 << 20
-"""Bytes that a tree or commit may unpack to."""
-
 
 class UnreadableCheckoutError(Exception):
     """A checkout is broken, or holds what is not read. The text is the reason, without the folder."""
@@ -188,7 +185,7 @@ def open_objects(common: Path, commit: str) -> DiskObjectStore:
     """Open the objects of a checkout, whose ids are as long as this commit's; nothing is fetched. Close it after."""
     from dulwich.object_store import DiskObjectStore
 
-    return DiskObjectStore(common / "objects", object_format=_object_format(commit), loose_object_size_limit=MAX_OBJECT)
+    return DiskObjectStore(common / "objects", object_format=_object_format(commit))
 
 
 class _IgnoreRules:

@@ -39,7 +39,6 @@ RULES = {
     "ignored by git": "what git ignores in a checkout, and its submodules",
     "not here": "files of a bare repository whose content a partial clone lacks",
     "link": "symbolic and hard links, wherever they lead",
-    "special file": "pipes, sockets and devices",
     "hidden": "hidden files and folders, and `__pycache__`",
     "vendored": "folders of other people's code: `node_modules`, `vendor`, `third_party`, `site-packages` …",
     "pack": "folders with a pack.yaml: packs that were built before",
@@ -177,8 +176,6 @@ class Origin:
     """Lists the files in one order, each to be read before the next is taken."""
     skipped: Mapping[str, int] = field(default_factory=dict)
     """Reason -> number of files that are left out before that."""
-    licence: str = ""
-    """That of its metadata, or ""."""
     notes: tuple[str, ...] = ()
     """What tells the user how it was read."""
 
@@ -198,7 +195,7 @@ class Gathered:
     """Counts of a source so far: files of code and lines by language, and what was left out by reason.
 
     `endings` counts the files of no known language by the endings of their names, and `beside` has the endings of what
-    was taken beside the ten languages; `unasked`, as the source has no code in these.
+    was taken beside the ten languages.
     """
 
     files: Counter[str] = field(default_factory=Counter)
@@ -206,7 +203,6 @@ class Gathered:
     skipped: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
     beside: set[str] = field(default_factory=set)
-    unasked: bool = False
 
     @property
     def counts(self) -> dict[str, int]:
@@ -220,8 +216,7 @@ class Gathered:
         counts = self.counts.items()
         skipped = ", ".join(f"{number} {reason}" for reason, number in counts) or "nothing"
         unit = "file" if self.files.total() == 1 else "files"
-        why = "; read, as no file is in the ten languages of other sources" if self.unasked and self.beside else ""
-        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}{why}"
+        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}"
 
     @property
     def unread_note(self) -> str:
@@ -249,7 +244,6 @@ def gather(
     `extensions` are endings that are asked for beside the ten languages; see `endings_beside`.
     """
     beside = endings_beside(origin.paths, extensions)
-    gathered.unasked = not extensions and bool(beside)
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths, beside)

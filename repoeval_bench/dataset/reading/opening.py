@@ -17,14 +17,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
-from repoeval_bench.dataset.archives import read_archive
-from repoeval_bench.dataset.reading.origin import (
-    MAX_UNPACKED,
-    checked_hash,
-    of_archive,
-    open_folder,
-    repository_name,
-)
+from repoeval_bench.dataset.reading.origin import checked_hash, of_archive, open_folder, repository_name
 from repoeval_bench.dataset.sources import SourceError, TamperedError
 from repoeval_bench.dataset.sources.package_index import Index, open_index
 
@@ -46,34 +39,14 @@ class Npm:
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The tarball of a version, whose hash npm checks against the registry's."""
         before = set(work.iterdir())
-        packed = ask_npm("pack", f"{name}@{version}", f"--pack-destination={work}", of=f"{name}@{version}")
+        ask_npm("pack", f"{name}@{version}", f"--pack-destination={work}", of=f"{name}@{version}")
         (path,) = set(work.iterdir()) - before
         origin = of_archive(
             path,
             repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
-            {
-                "kind": "npm",
-                "package": name,
-                "version": version,
-                "sha256": checked_hash(path, pinned),
-                "integrity": str(packed.get("integrity", "")),
-            },
-            stated_licence(path),
+            {"kind": "npm", "package": name, "version": version, "sha256": checked_hash(path, pinned)},
         )
         return origin if pinned else _without_declarations(origin)
-
-
-def stated_licence(path: Path) -> str:
-    """Return the `license` of the package.json in a tarball; "" where none is stated, or not as a text."""
-    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-        if member.path.partition("/")[2] == "package.json":
-            try:
-                stated = parse_loose(member.read())
-            except JsonFaultError:
-                return ""
-            named = stated.get("license") if isinstance(stated, dict) else None
-            return named if isinstance(named, str) else ""
-    return ""
 
 
 def _without_declarations(origin: Origin) -> Origin:
@@ -114,10 +87,6 @@ def ask_npm(*arguments: str, of: str) -> dict[str, Any]:
     return dict(answer)
 
 
-_LICENCE = re.compile(r"^License(?:-Expression)?: *([^\n]{1,60})$", re.MULTILINE)
-_UNSTATED = frozenset({"UNKNOWN", "None", ""})
-
-
 class PyPI:
     """The package index of pip's settings."""
 
@@ -130,16 +99,15 @@ class PyPI:
 
     def open_release(self, name: str, version: str, work: Path, pinned: Mapping[str, Any] | None = None) -> Origin:
         """The pure-Python wheel of a version, else its sdist, or the file that was pinned."""
-        path, stated = self.index.fetch(name, version, work, file=(pinned or {}).get("file", ""), sdist=self.sdist)
+        path = self.index.fetch(name, version, work, file=(pinned or {}).get("file", ""), sdist=self.sdist)
         facts = {
             "kind": "wheel" if path.suffix == ".whl" else "sdist",
             "package": name,
             "version": version,
             "file": path.name,
             "sha256": checked_hash(path, pinned),
-            "verified": sorted(stated),
         }
-        return of_archive(path, repository_name(f"{name}-{version}"), facts, _short_licence(metadata(path)))
+        return of_archive(path, repository_name(f"{name}-{version}"), facts)
 
 
 class Sdist(PyPI):
@@ -147,21 +115,6 @@ class Sdist(PyPI):
 
     form, example = "sdist:NAME==VERSION", "sdist:click==8.1.7"
     sdist = True
-
-
-def metadata(path: Path) -> str:
-    """The metadata of a wheel or an sdist; "" where it has none."""
-    for member in read_archive(path, max_unpacked=MAX_UNPACKED):
-        *folders, base = member.path.split("/")
-        if len(folders) == 1 and base in {"METADATA", "PKG-INFO"}:
-            return member.read().decode("utf-8", "replace")
-    return ""
-
-
-def _short_licence(metadata: str) -> str:
-    """Return what the metadata says of the licence; "" where it says nothing short."""
-    values = (value.strip() for value in _LICENCE.findall(metadata.partition("\n\n")[0]))
-    return next((licence for licence in values if licence not in _UNSTATED), "")
 
 
 KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": Sdist}

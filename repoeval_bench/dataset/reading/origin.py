@@ -41,10 +41,6 @@ def name_of_repository(folder: Path) -> str:
     return repository_name((folder.parent if folder.name == ".git" else folder).name.removesuffix(".git"))
 
 
-MAX_UNPACKED = 4 * 1024**3
-"""Bytes that an archive may unpack to. Its files are read one by one, and large ones not at all."""
-
-
 def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
     """The SHA-256 of a fetched package; a TamperedError where another was pinned."""
     digest, expected = sha256_file(path), (pinned or {}).get("sha256")
@@ -53,9 +49,9 @@ def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
     return digest
 
 
-def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str = "") -> Origin:
+def of_archive(path: Path, name: str, facts: Mapping[str, object]) -> Origin:
     """An archive that is this repository; a wheel keeps its outermost folders, as they are packages."""
-    listed = list(read_archive(path, max_unpacked=MAX_UNPACKED))
+    listed = list(read_archive(path))
     files = [member.path for member in listed if not member.is_link]
     tops = {file.partition("/")[0] if "/" in file else "" for file in files}
     top = f"{min(tops)}/" if len(tops) == 1 and not path.name.endswith(".whl") else ""
@@ -65,12 +61,9 @@ def of_archive(path: Path, name: str, facts: Mapping[str, object], licence: str 
         facts=facts,
         paths=frozenset(file.removeprefix(top) for file in files),
         entries=lambda: (
-            member._replace(path=member.path.removeprefix(top))
-            for member in read_archive(path, max_unpacked=MAX_UNPACKED)
-            if not member.is_link
+            member._replace(path=member.path.removeprefix(top)) for member in read_archive(path) if not member.is_link
         ),
         skipped={"link": links} if links else {},
-        licence=licence,
     )
 
 
@@ -86,13 +79,12 @@ def open_folder(path: Path) -> Origin:
     if (root / MANIFEST).is_file():
         raise DatasetError(f"{path} is a pack already; name it with --source, or build a pack of its sources")
     paths, skipped, repositories = _walk(root)
-    facts: dict[str, object] = {"kind": "folder"}
+    facts = {"kind": "folder"}
     notes: list[str] = []
     known: frozenset[str] | None = None
     try:
         checkout = read_checkout(root, paths)
     except UnreadableCheckoutError as error:
-        facts["checkout"] = "not read"
         notes.append(_not_read(path, error))
     else:
         if checkout:
@@ -164,7 +156,7 @@ def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
 
 
 def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
-    """Every regular file by posix path, sorted; how many links, special files and other packs there are; the checkouts.
+    """Every regular file by posix path, sorted; how many links and other packs there are; the checkouts.
 
     These are the outermost below the folder, as prefixes of paths.
     """
@@ -186,7 +178,5 @@ def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
                 skipped["link"] += 1
             elif os.path.isfile(path):  # noqa: PTH113
                 paths.append(prefix + name)
-            elif not os.path.isdir(path):  # noqa: PTH112
-                skipped["special file"] += 1
         subfolders[:] = sorted(subfolder for subfolder in subfolders if subfolder != ".git")
     return sorted(paths), skipped, repositories

@@ -40,7 +40,7 @@ def fetch_wheels(folder: Path) -> None:
     with open_index() as packages:
         for wheel in index.sources().wheels:
             name, _, version = wheel.requirement.partition("==")
-            path, _ = packages.fetch(name, version, folder)
+            path = packages.fetch(name, version, folder)
             if sha256_file(path) != wheel.sha256:
                 raise SourceError(f"the package index has another {path.name} than the one that was published")
 
@@ -143,10 +143,8 @@ class Index:
             )
         return packages
 
-    def fetch(
-        self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False
-    ) -> tuple[Path, dict[str, str]]:
-        """Fetch the pure-Python wheel of a version, else its sdist, into this folder; return (path, its hashes).
+    def fetch(self, name: str, version: str, folder: Path, *, file: str = "", sdist: bool = False) -> Path:
+        """Fetch the pure-Python wheel of a version, else its sdist, into this folder.
 
         With `sdist` it is the sdist alone. `file` names another file of it. A SourceError where the index has no such
         version, neither wheel nor sdist of it, cannot be reached, or states another hash.
@@ -156,10 +154,8 @@ class Index:
         from unearth.preparer import download_link
 
         package = self._choose(name, version, file, sdist=sdist)
-        stated = _stated_hashes(package)
-        hashes = {algorithm: [digest] for algorithm, digest in stated.items()}
         try:
-            return download_link(self._finder.session, package.link, folder, hashes or None), stated
+            return download_link(self._finder.session, package.link, folder, package.link.hash_option)
         except HashMismatchError as error:
             raise TamperedError(
                 f"{package.link.filename} could not be fetched (its bytes have another hash)"
@@ -243,10 +239,3 @@ def _session(settings: Mapping[str, str]) -> Iterator[PackageFinder]:
             trusted_hosts=words("trusted-host"),
             ignore_compatibility=True,
         )
-
-
-def _stated_hashes(package: Package) -> dict[str, str]:
-    """The hashes that the index states of a file: the strong ones where there are any."""
-    stated = dict(package.link.hash_option or {})
-    first = {algorithm: digests[0] for algorithm, digests in stated.items()}
-    return {key: value for key, value in first.items() if key.startswith("sha") and key != "sha1"} or first

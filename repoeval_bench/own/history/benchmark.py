@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError
@@ -16,26 +14,12 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.commits import LEVEL, TABLE, dump_commits
-from repoeval_bench.dataset.install import HASHES
-from repoeval_bench.dataset.pack import (
-    FEWEST_TASKS,
-    MANIFEST,
-    TREE,
-    Pack,
-    PackFile,
-    PackLevel,
-    PackSource,
-    dump_manifest,
-    new_folder,
-    new_target,
-    write_plain,
-)
+from repoeval_bench.dataset.pack import FEWEST_TASKS, Pack, PackFile, PackLevel, new_folder, new_target, write_plain
 from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, check_extensions, gather
 from repoeval_bench.dataset.reading.sampling import CONTEXT, TOKENIZER
-from repoeval_bench.dataset.trees import licence_of
 from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, RunJobs, Window, commit_questions
 from repoeval_bench.own.history.repository import History, MissingObjectError, history_of
-from repoeval_bench.own.packs.pack import RULES_VERSION, grammars_of, installed_version, keep_pack
+from repoeval_bench.own.packs.pack import keep_pack, packed_source, write_code, write_pack
 
 
 def benchmark_of(history: History, questions: CommitQuestions, name: str = "") -> Benchmark:
@@ -109,45 +93,16 @@ def _write(history: History, questions: CommitQuestions, root: Path, name: str) 
     beside: set[str] = set()
     for window in questions.windows:
         gathered = Gathered()
-        folder = root / TREE / window.name
-        for taken in _taken(history, window, gathered):
-            write_plain(folder / taken.path, taken.raw)
-            hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {window.name}/{taken.path}\n")
+        hashes += [write_code(root, window.name, taken) for taken in _taken(history, window, gathered)]
         beside |= gathered.beside
-        facts: dict[str, Any] = {"commit": window.base.id, "date": window.base.day}
-        sources.append(
-            PackSource(
-                repository=window.name,
-                kind="git",
-                licence=licence_of(folder),
-                files=dict(sorted(gathered.files.items())),
-                lines=dict(sorted(gathered.lines.items())),
-                left_out=gathered.counts,
-                unread=gathered.not_read,
-                **facts,
-            )
-        )
+        facts = {"kind": "git", "commit": window.base.id, "date": window.base.day}
+        sources.append(packed_source(window.name, gathered, facts))
         NOTICES.info(f"{window.name}, {count(len(window.tasks), 'question')}: {gathered.summary}")
         if window is questions.windows[0] and gathered.unread_note:
             NOTICES.info(gathered.unread_note)
-    write_plain(root / TREE / HASHES, "".join(sorted(hashes)).encode())
     write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))
-    languages = sorted({language for source in sources for language in source.files})
-    content = PackFile(
-        schema=1,
-        name=name or f"{history.name}-commits",
-        tool=installed_version("repoeval-bench"),
-        seed=0,
-        context=CONTEXT,
-        tokenizer=TOKENIZER,
-        languages=grammars_of(languages),
-        levels={LEVEL: PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)},
-        sources=sources,
-        rules=f"{RULES_VERSION}: docs/data.md",
-        extensions=sorted(beside),
-    )
-    write_plain(root / MANIFEST, dump_manifest(content))
-    return content
+    level = PackLevel(tasks=len(questions.tasks), candidates=questions.seen, left_out=questions.left_out)
+    return write_pack(root, name or f"{history.name}-commits", sources, {LEVEL: level}, hashes=hashes, beside=beside)
 
 
 def _check(history: History, questions: CommitQuestions) -> None:

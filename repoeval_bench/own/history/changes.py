@@ -1,4 +1,7 @@
-"""One commit's change to one file of code: the lines that it touched, by definition, or why it asks nothing."""
+"""One commit's change to one file of code: the lines that it touched, by definition, or why it asks nothing.
+
+The same lines in the tree at an earlier base are the gold of protocol `commits`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition, read_definitions
 from repoeval_bench.core.grammars import GRAMMARS
@@ -20,9 +23,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import segments
 from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
-
-if TYPE_CHECKING:
-    from repoeval_bench.own.history.repository import FileChange, History
+from repoeval_bench.own.history.repository import FileChange, History, MissingObjectError
 
 MOST_LINES, MOST_DEFINITIONS = 60, 3
 """Lines that a commit removes and adds, and definitions that it touches, at most."""
@@ -46,6 +47,18 @@ REASONS = {
     "outside of definitions": "the lines that have changed are in no definition that was there before",
 }
 """Reason -> the changes that it leaves out, in the order of the checks."""
+
+
+class FileEdit(NamedTuple):
+    """One commit's edit of one file of code: its newest path in the commit, and its text before and after."""
+
+    path: str
+    before: str
+    after: str
+
+
+MOST_EDITS = 250
+"""Edits that are enough for the cost of one."""
 
 
 class Rename(NamedTuple):
@@ -176,6 +189,28 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     standing = places_of(old, language, lines)
     sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
     return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
+
+
+def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
+    """The last edits of one file of code, newest first, whatever their subjects say; to measure what they cost."""
+    edits: list[FileEdit] = []
+    for commit in history.log():
+        if len(edits) == limit:
+            break
+        if len(commit.parents) != 1:
+            continue
+        try:
+            changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            touched = one_file(changed, renames_of(history, changed), history.beside)
+            if isinstance(touched, str):
+                continue
+            before = read_source(history.blob(touched.before), touched.old)
+            after = read_source(history.blob(touched.after), touched.new)
+        except MissingObjectError:
+            continue
+        if before and after and before[0].text != after[0].text:
+            edits.append(FileEdit(touched.new, before[0].text, after[0].text))
+    return edits
 
 
 Hunk = tuple[LineSpan, LineSpan]
@@ -370,3 +405,60 @@ def _insertions(
         for line, name in innermost(old, _above(rows, [hunk]), before).items()
         if name and {*innermost(new, hunk[1], after).values()} == {name}
     }
+
+
+AROUND = 5
+"""Lines around each changed line that the deciding gold contains, within the definition."""
+
+
+class FoundGold(NamedTuple):
+    """The gold of a change in a file of a base, by kind: lines with those around, lines alone, whole definitions.
+
+    `definitions` is empty for a file without a grammar, whose definitions are not known.
+    """
+
+    lines: tuple[LineSpan, ...]
+    exact: tuple[LineSpan, ...]
+    definitions: tuple[LineSpan, ...]
+
+
+def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict[str, FoundGold]:
+    """Key -> the gold of each change of a file, in the file's text at a base; changes whose gold is gone are left out.
+
+    A changed line counts where the definition of its name has the same line exactly once. Where several definitions
+    have the name, as overloads do, it is the one of the same signature.
+    """
+    source = read_source(raw, path)
+    if source is None:
+        return {}
+    file, language = source
+    places = places_of(file, language, (line for change in changes.values() for line in change.lines))
+    names: Counter[str] | None = None
+    golds = {}
+    for key, change in changes.items():
+        lines = {}
+        for line in change.lines:
+            if len(places[line]) != 1:
+                continue
+            ((number, holder),) = places[line]
+            if holder.signature != line.signature:
+                # Most signatures are still the same, and to read all definitions takes longer than all else here.
+                names = names or Counter(
+                    definition.qualified for definition in definitions_on(file, language) if not definition.declaration
+                )
+                if names[line.definition] > 1:
+                    continue
+            lines[number] = holder.lines
+        if lines:
+            gold = _gold(lines)
+            golds[key] = gold if language else gold._replace(definitions=())
+    return golds
+
+
+def _gold(lines: Mapping[int, LineSpan]) -> FoundGold:
+    around = [
+        LineSpan(max(line - AROUND, whole.start), min(line + AROUND + 1, whole.end)) for line, whole in lines.items()
+    ]
+    return FoundGold(
+        tuple(around), tuple(LineSpan(line, line + 1) for line in lines), tuple(dict.fromkeys(lines.values()))
+    )

@@ -11,7 +11,6 @@ from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.errors import UsageError, all_mistakes
 from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.words import count
@@ -20,8 +19,15 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import name_reason
 from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
-from repoeval_bench.own.history.changes import ChangedFile, Rename, one_file, read_change, renames_of
-from repoeval_bench.own.history.gold import FoundGold, find_gold
+from repoeval_bench.own.history.changes import (
+    ChangedFile,
+    FoundGold,
+    Rename,
+    find_gold,
+    one_file,
+    read_change,
+    renames_of,
+)
 from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
 
@@ -37,6 +43,9 @@ _TOGETHER = 256
 
 _MOST_BASES = 60
 """Bases that are compared at most where none has enough questions."""
+
+MOST_WINDOWS, MOST_QUESTIONS = 10, 1500
+"""Numbers after which no older window is opened."""
 
 RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
 """Runs jobs and yields their results in order, as the `map` of a `ProcessPool` does."""
@@ -68,29 +77,16 @@ REASONS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommitOptions:
-    """Limits of the questions of a history; the defaults are those of the protocol.
-
-    `since` is a date or a commit (id, branch, tag): only later commits ask. By default, five years before the newest
-    one. `newest` is the number of questions that the newest base leaves behind it, `per_window` the most of an older
-    one, `per_file` the most of a file in all windows, `most` the number after which no older window is opened.
-    """
+    """Limits of the questions of a history; the defaults are those of the protocol."""
 
     since: str = ""
-    windows: int = 10
+    """A date or the id of a commit: only later commits ask. By default, five years before the newest one."""
     newest: int = 60
+    """Questions that the newest base leaves behind it."""
     per_window: int = 300
+    """Most questions of an older base."""
     per_file: int = 30
-    most: int = 1500
-
-    def check(self) -> None:
-        """A UsageError with every number that is below 1."""
-        wrong = [
-            f"{name} {value} leaves no question; give a whole number from 1"
-            for name in ("windows", "newest", "per_window", "per_file", "most")
-            if (value := getattr(self, name)) < 1
-        ]
-        if wrong:
-            raise UsageError(all_mistakes(wrong))
+    """Most questions of a file in all windows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,10 +190,9 @@ def commit_questions(
 ) -> CommitQuestions:
     """Make the questions that the commits of a history ask of the trees before them; `run_jobs` reads the commits.
 
-    A history without a question gives no window. UsageError: a limit or `since` is wrong.
+    A history without a question gives no window. UsageError: `since` is wrong.
     """
     options = options or CommitOptions()
-    options.check()
     since = history.time_of(options.since) + 1 if options.since else history.now - YEARS * _YEAR
     log = list(history.log(since))
     reading = _Reading(history, options, run_jobs)
@@ -329,7 +324,7 @@ class _Reading:
             pending = pending[taken:]
             tried = [one._replace(n_pending=one.n_pending - taken) for one in tried if one.n_pending > taken]
             need, fewest = self.options.per_window, FEWEST_TASKS
-            if _usable(drafts, self.options.per_file) >= self.options.most or len(drafts) == self.options.windows:
+            if _usable(drafts, self.options.per_file) >= MOST_QUESTIONS or len(drafts) == MOST_WINDOWS:
                 break
         if pending and base is not None:
             self._last(drafts, pending, [*tried, base._replace(n_pending=len(pending))])

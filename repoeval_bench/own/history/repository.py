@@ -6,6 +6,7 @@ git is not started and nothing is fetched, so a shallow or partial clone is read
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache
 from heapq import heappop, heappush
-from itertools import islice
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, Self
@@ -29,9 +29,6 @@ from repoeval_bench.dataset.reading.checkout import (
 from repoeval_bench.dataset.reading.code import endings_beside, name_reason
 from repoeval_bench.dataset.reading.origin import name_of_repository
 
-MAX_FILES = 2_000_000
-"""Files in which two trees may differ. A few trees that hold each other's copies can name any number."""
-
 MAX_COMMITS = 50_000
 """Commits that are read at most, newest first: five years of nearly every repository."""
 
@@ -42,6 +39,9 @@ _LAST_TIME = 253_402_300_799
 """The end of the year 9999, and of Python's calendar."""
 
 _CACHED_TREES, _CACHED_BLOBS = 1_000, 128
+
+_COMMIT = 1
+"""The number of git's type of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -168,10 +168,7 @@ class History:
 
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        changed = self._changes(self._root(before) if before else None, self._root(after), "")
-        if len(differing := list(islice(changed, MAX_FILES + 1))) > MAX_FILES:
-            raise self._broken(after)
-        return differing
+        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
@@ -203,51 +200,19 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its branch, tag or id; else a UsageError.
-
-        A branch or tag may look like a date, `20240301`.
-        """
-        if commit_id := self._referred(text):
-            return self.commit(commit_id).time
+        """The time of a date (`2024-03-01`), or of a commit by its id or the start of it; else a UsageError."""
         try:
             day = date.fromisoformat(text)
         except ValueError:
-            return self.commit(self._named(text)).time
+            return self._named(text).time
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
-    def _referred(self, text: str) -> str | None:
-        """The commit that a branch or tag names."""
-        from dulwich.refs import DiskRefsContainer
-
-        refs = DiskRefsContainer(self._common)
-        for prefix in ("", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"):
-            try:
-                _, commit_id = refs.follow(f"{prefix}{text}".encode())  # type: ignore[arg-type]
-            except (KeyError, ValueError):
-                commit_id = None
-            if commit_id and (peeled := self._peeled(commit_id.decode())):
-                return peeled
-        return None
-
-    def _named(self, text: str) -> str:
-        if len(text) >= 4 and set(text) <= set("0123456789abcdef"):
-            ids = {one.decode() for one in self._store.iter_prefix(text.encode())}
-            if len(commits := {peeled for one in ids if (peeled := self._peeled(one))}) == 1:
-                return commits.pop()
-        raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id or a tag")
-
-    def _peeled(self, object_id: str) -> str | None:
-        """The commit that a commit's or tag's id names."""
-        try:
-            kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
-            while kind == 4:  # a tag, whose first line is `object ID`
-                object_id = raw[7 : 7 + 2 * self._id_bytes].decode()
-                kind, raw = self._store.get_raw(object_id.encode())  # type: ignore[arg-type]
-        except KeyError as error:
-            raise UsageError(
-                f"the commit {object_id} is not in this clone of {self.name}; fetch it, or name a date"
-            ) from error
-        return object_id if kind == 1 else None
+    def _named(self, text: str) -> Commit:
+        ids = self._store.iter_prefix(text.encode()) if re.fullmatch("[0-9a-f]{4,64}", text) else ()
+        commits = {one.decode() for one in ids if self._store.get_raw(one)[0] == _COMMIT}
+        if len(commits) != 1:
+            raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01 or an id")
+        return self.commit(commits.pop())
 
     def _root(self, tree: str) -> str | None:
         """The tree of `prefix` in a root tree."""
@@ -296,7 +261,7 @@ class History:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
             raise self._broken(object_id) from error
-        if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
+        if number != {"commit": _COMMIT, "tree": 2, "blob": 3}[kind]:
             raise self._broken(object_id)
         return raw
 

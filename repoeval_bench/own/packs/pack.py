@@ -22,8 +22,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest, short_hash, slug
-from repoeval_bench.core.uses import TIERS, Tier
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE
 from repoeval_bench.dataset.install import HASHES, uses_file_of
@@ -56,56 +55,34 @@ from repoeval_bench.dataset.reading.sampling import (
     tokens_of,
 )
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
-from repoeval_bench.dataset.trees import GO_MODULE, UNKNOWN, decode, licence_of, read_tree
+from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
 from repoeval_bench.dataset.uses_table import Uses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
-from repoeval_bench.own.references.steps import DEEPEST, MOST
-from repoeval_bench.own.references.tree_names import Reason
 
 if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import Origin
+    from repoeval_bench.dataset.reading.code import CodeFile, Origin
 
 
 @dataclass(slots=True, kw_only=True)
 class TaskUses:
-    """Definitions that tasks use, and counts of their names: all, resolved by tier, and not resolved by reason.
-
-    `unread` are the tasks whose file no resolver can read within the limits; they have no uses.
-    """
+    """Definitions that tasks use; `unread` are the tasks whose file cannot be read, so that they have no uses."""
 
     uses: Uses = field(default_factory=dict)
-    names: int = 0
-    resolved: Counter[Tier] = field(default_factory=Counter)
-    without: Counter[str] = field(default_factory=Counter)
     unread: list[str] = field(default_factory=list)
 
     def add(self, tasks: Iterable[Task], resolver: Resolver) -> None:
         """Resolve the names of tasks of the resolver's repository."""
         for task in tasks:
             uses = resolver.uses(task.path, task.body)
-            self.uses[task.task_id] = uses.used if uses else ()
+            self.uses[task.task_id] = uses or ()
             if uses is None:
                 self.unread.append(task.task_id)
-                continue
-            self.names += uses.names
-            self.resolved.update(uses.resolved)
-            self.without.update(uses.without)
 
     @property
     def counts(self) -> PackUses:
         """The counts that the manifest keeps."""
-        return PackUses(
-            tasks=sum(map(bool, self.uses.values())),
-            unread=len(self.unread),
-            names=self.names,
-            resolved={tier: self.resolved[tier] for tier in TIERS},
-            without={reason: self.without[reason] for reason in get_args(Reason)},
-        )
-
-
-GARBAGE = 1_000_000
-"""Bytes of code after whose resolution memory is freed."""
+        return PackUses(tasks=sum(map(bool, self.uses.values())), unread=len(self.unread))
 
 
 def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> TaskUses:
@@ -114,7 +91,6 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
     A line names each that is too large. DatasetError where an index leads to nothing: it is another code's.
     """
     task_uses = TaskUses()
-    garbage = 0
     with progress(desc="resolve names", unit="tasks", total=len(tasks)) as bar:
         for repo, index in repositories.items():
             own = [task for task in tasks if task.repo == repo]
@@ -127,7 +103,7 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 task_uses.uses |= {task.task_id: () for task in own}
                 task_uses.unread += [task.task_id for task in own]
                 continue
-            before, before_unread = task_uses.resolved["resolved"], len(task_uses.unread)
+            before_unread = len(task_uses.unread)
             with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
                 for task in own:
                     task_uses.add([task], resolver)
@@ -135,16 +111,13 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
             if unread := task_uses.unread[before_unread:]:
                 paths = [*dict.fromkeys(task.path for task in own if task.task_id in unread)]
                 NOTICES.info(
-                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested more "
-                    f"than {DEEPEST:,} deep, or takes more than {MOST:,} steps, in {', '.join(paths[:3])}"
-                    + (f" and {len(paths) - 3:,} more" if len(paths) > 3 else "")
+                    f"note: protocol uses skips {count(len(unread), 'unread task')} of {repo}: the code is nested too "
+                    f"deeply in {few(paths, 3)}"
                 )
             del resolver
-            garbage += size
-            if garbage > GARBAGE:
-                gc.collect()  # a resolver refers to itself, and the next one needs the memory
-                garbage = 0
-            if index is not None and own and task_uses.resolved["resolved"] == before:
+            gc.collect()  # a resolver refers to itself, and the next one needs the memory
+            tiers = {used.tier for task in own for used in task_uses.uses[task.task_id]}
+            if index is not None and own and "resolved" not in tiers:
                 raise DatasetError(
                     f"{index} leads no name of {repo} to a definition; make the index in that source's own folder"
                 )
@@ -197,10 +170,6 @@ class BuildRequest:
         wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
         if not self.sources:
             wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
-        # A folder may be spelled in several ways.
-        paths = [str(Path(source).resolve()) if Path(source).exists() else source for source in self.sources]
-        named = dict(zip(paths, self.sources, strict=True))
-        wrong += [f"the source {named[path]!r} is named twice" for path, n in Counter(paths).items() if n > 1]
         if self.tasks < 1:
             wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
         if self.resolve not in get_args(Resolve):
@@ -237,6 +206,54 @@ def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str,
     return Pack(target, content)
 
 
+def packed_source(name: str, gathered: Gathered, facts: Mapping[str, Any]) -> PackSource:
+    """Return what a manifest says of a source that was read."""
+    return PackSource(
+        repository=name,
+        files=dict(sorted(gathered.files.items())),
+        lines=dict(sorted(gathered.lines.items())),
+        left_out=gathered.counts,
+        unread=gathered.not_read,
+        **facts,
+    )
+
+
+def write_pack(
+    folder: Path,
+    name: str,
+    sources: Sequence[PackSource],
+    levels: Mapping[str, PackLevel],
+    *,
+    hashes: Iterable[str],
+    beside: Iterable[str],
+    seed: int = 0,
+) -> PackFile:
+    """Write the hashes and the manifest of a pack; `beside` are the endings that were read beside the ten languages."""
+    languages = sorted({language for source in sources for language in source.files})
+    content = PackFile(
+        schema=1,
+        name=name,
+        tool=installed_version("repoeval-bench"),
+        seed=seed,
+        context=CONTEXT,
+        tokenizer=TOKENIZER,
+        languages=grammars_of(languages),
+        levels=dict(levels),
+        sources=[*sources],
+        rules=f"{RULES_VERSION}: docs/data.md",
+        extensions=sorted(beside),
+    )
+    write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
+    write_plain(folder / MANIFEST, dump_manifest(content))
+    return content
+
+
+def write_code(folder: Path, repo: str, taken: CodeFile) -> str:
+    """Write a file of a pack, and return its line of the hashes."""
+    write_plain(folder / TREE / repo / taken.path, taken.raw)
+    return f"{hashlib.sha256(taken.raw).hexdigest()}  {repo}/{taken.path}\n"
+
+
 class _Building:
     """A pack in the making: files are written while they are read, and only the candidates' places are kept."""
 
@@ -258,13 +275,11 @@ class _Building:
         name, number = origin.name, 2
         while name in self._sources:
             name, number = f"{origin.name}_{number}", number + 1
-        root = self._folder / TREE / name
         gathered = Gathered()
         order = Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered, self._request.extensions):
-                write_plain(root / taken.path, taken.raw)
-                self._hashes.append(f"{hashlib.sha256(taken.raw).hexdigest()}  {name}/{taken.path}\n")
+                self._hashes.append(write_code(self._folder, name, taken))
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
@@ -278,20 +293,11 @@ class _Building:
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         self._beside |= gathered.beside
-        licence = licence_of(root)
         facts: dict[str, Any] = dict(origin.facts)
         if len(self._sources) < len(self._request.scip):
             self._indexes[name] = Path(self._request.scip[len(self._sources)])
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
-        self._sources[name] = PackSource(
-            repository=name,
-            licence=licence if licence != UNKNOWN else origin.licence or UNKNOWN,
-            files=dict(sorted(gathered.files.items())),
-            lines=dict(sorted(gathered.lines.items())),
-            left_out=gathered.counts,
-            unread=gathered.not_read,
-            **facts,
-        )
+        self._sources[name] = packed_source(name, gathered, facts)
         self._orders.append(order)
         return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
@@ -301,7 +307,6 @@ class _Building:
         if not tasks:
             built = [*self._sources.values()]
             raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
-        write_plain(self._folder / TREE / HASHES, "".join(sorted(self._hashes)).encode())
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         used = None
@@ -309,35 +314,18 @@ class _Building:
             indexes = {name: self._indexes.get(name) for name in self._sources}
             used = resolve_uses(tasks, self._folder / TREE, indexes)
             write_plain(uses_file_of(path), dump_uses(tasks, used.uses).encode())
-        content = self._manifest(
-            PackLevel(
-                tasks=len(tasks),
-                candidates=self._candidates,
-                left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
-                | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
-                uses=used.counts if used else None,
-            )
+        level = PackLevel(
+            tasks=len(tasks),
+            candidates=self._candidates,
+            left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
+            | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
+            uses=used.counts if used else None,
         )
-        write_plain(self._folder / MANIFEST, dump_manifest(content))
-        return content
-
-    def _manifest(self, level: PackLevel) -> PackFile:
-        sources = [*self._sources.values()]
-        others = len(sources) - 1
-        languages = sorted({language for source in sources for language in source.files})
-        return PackFile(
-            schema=1,
-            name=self._request.name or sources[0].repository + (f"_and_{others}_more" if others else ""),
-            tool=installed_version("repoeval-bench"),
-            seed=self._request.seed,
-            context=CONTEXT,
-            tokenizer=TOKENIZER,
-            languages=grammars_of(languages),
-            levels={FUNCTION.name: level},
-            sources=sources,
-            rules=f"{RULES_VERSION}: docs/data.md",
-            extensions=sorted(self._beside),
-        )
+        sources, others = [*self._sources.values()], len(self._sources) - 1
+        name = self._request.name or sources[0].repository + (f"_and_{others}_more" if others else "")
+        levels = {FUNCTION.name: level}
+        seed = self._request.seed
+        return write_pack(self._folder, name, sources, levels, hashes=self._hashes, beside=self._beside, seed=seed)
 
     def _draw(self) -> list[Task]:
         """The tasks, in the order in which they were drawn."""

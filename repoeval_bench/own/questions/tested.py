@@ -57,12 +57,11 @@ class _Test(NamedTuple):
         return ". ".join(filter(None, (" ".join(words), _masked(self.doc, masked))))
 
 
-def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmark:
+def questions_of_tests(benchmark: Benchmark) -> Benchmark:
     """Make a question of each test that calls a definition of the code, and leave out the tests' files.
 
-    The names of the gold definitions are masked, unless questions are to be `named`. Then the same texts are questions,
-    but fewer of them are equal, and equal ones are one question. `unscored` counts tests without a question: they call
-    no gold definition, or fewer than `LEAST` words are left. Without any question, a DatasetError.
+    The names of the gold definitions are masked. `unscored` counts tests without a question: they call no gold
+    definition, or fewer than `LEAST` words are left. Without any question, a DatasetError.
     """
     if benchmark.tasks and benchmark.tasks[0].level == LEVEL:
         return benchmark
@@ -79,9 +78,8 @@ def questions_of_tests(benchmark: Benchmark, *, named: bool = False) -> Benchmar
             by_file.append([])
             for test in of_file:
                 specific = [definition for definition in test.named if definition not in common]
-                masked = test.question(specific)
-                if specific and count_words(masked) >= LEAST:
-                    question = test.question(()) if named else masked
+                question = test.question(specific)
+                if specific and count_words(question) >= LEAST:
                     by_file[-1].append((question, join(chain.from_iterable(map(gold_of, specific))), test.location))
                 else:
                     unscored += 1
@@ -111,7 +109,7 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
                 names = {name for name, line in calls if line in body}
                 called = tuple(
                     used.definition
-                    for used in (uses.used if uses else ())
+                    for used in uses or ()
                     if used.definition.kind in {"function", "method", "class"}
                     and used.definition.name.rpartition(".")[2] in names
                     and not is_test(used.definition.file.partition("/")[2])

@@ -28,6 +28,7 @@ from repoeval_bench.own.packs.pack import installed_version
 from repoeval_bench.report.recommendation import HOLDS
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
+from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.runner import evaluate
 
 if TYPE_CHECKING:
@@ -51,7 +52,8 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
         spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
     elif default is not None:
-        label, risk, opponent, spec = default.label, default, "", f"{BASELINE}:max_nws={DEFAULT.size}"
+        label, risk, opponent = default.label, default, ""
+        spec = f"{BASELINE}:max_nws={recommendation.candidates[label].size}"
     else:
         raise UsageError("nothing was chosen that could be written")
     pack = Pack.find(source)
@@ -75,7 +77,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
                 retriever=one.retriever,
                 measure=one.measure,
                 questions=one.n_queries,
-                files=one.n_sources,
+                files=one.n_files if one.clustered_by == GROUP else one.n_clusters,
                 mean=float(one.means[label]),
                 opponent_mean=None if opponent not in one.means else float(one.means[opponent]),
             )

@@ -11,7 +11,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
 from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
-from repoeval_bench.runs.executors import ProcessPool
+from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.request import DataRequest
 
 if TYPE_CHECKING:
@@ -52,12 +52,13 @@ def own_history(
     asks: bool = True,
     tests: str = "all",
     extensions: tuple[str, ...] = (),
+    executor: Executor = IN_PROCESS,
 ) -> OwnHistory | None:
     """Read the history of a checkout, and write its questions as a pack in `packs`; None for any other source.
 
     Without `asks` only its edits are read. `tests` is the use of tests, in the trees of the windows too. `extensions`
-    are endings that are read beside those of the ten languages. Nothing is fetched, and nothing configured runs. A
-    history that cannot be read is a notice.
+    are endings that are read beside those of the ten languages. `executor` examines the commits. Nothing is fetched,
+    and nothing configured runs. A history that cannot be read is a notice.
     """
     if not Path(source).expanduser().is_dir() or is_benchmark(source):
         return None
@@ -66,8 +67,8 @@ def own_history(
             edits = tuple(edits_of(history))
             if not asks:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
-            with ProcessPool() as pool:  # the parser holds Python's lock: a second core helps another process alone
-                questions = commit_questions(history, None, pool.map)
+            # The parser holds Python's lock: a second core helps another process alone.
+            questions = commit_questions(history, None, executor.map)
             n_questions = len(questions.tasks)
             for note in questions.notes:
                 NOTICES.info(f"note: {note}")

@@ -122,7 +122,7 @@ def recommend(
     if history and history.benchmark and {*protocols} == {COMMITS}:
         facts = replace(facts, data=history.benchmark.label)
     if not protocols:
-        return without_runs(facts, tuple(skipped))
+        return without_runs(facts, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
@@ -522,9 +522,11 @@ class Facts:
         return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
-def without_runs(facts: Facts, skipped: tuple[str, ...]) -> Recommendation:
+def without_runs(facts: Facts, request: RecommendRequest, skipped: tuple[str, ...]) -> Recommendation:
     """Return the recommendation for code that has nothing to measure."""
-    return with_default(read_reference_sets(), **facts.fields, skipped=skipped)
+    requests = request.requests(request.protocols or PURPOSES[request.purpose])
+    now = SizedChunker(name=request.current, size=None, spec=request.current) if request.current else None
+    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped)
 
 
 @cache

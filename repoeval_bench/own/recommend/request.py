@@ -9,7 +9,7 @@ from annotated_types import Ge, Gt, Le
 from pydantic import model_validator
 
 from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.runs.request import EMBEDDER, TESTS_HELP, DataRequest, EmbedderSpec, Flag, RunRequest, distinct
+from repoeval_bench.runs.request import EMBEDDER, TESTS_HELP, DataRequest, EmbedderSpec, Flag, RunRequest
 
 PASTED = (
     "langchain:chunk_size=1000,chunk_overlap=200",
@@ -87,11 +87,8 @@ class RecommendRequest(DataRequest):
         )
 
     def requests(self, protocols: Sequence[str]) -> list[RunRequest]:
-        """Return a request for each protocol and retriever, all retrievers of the first protocol first.
-
-        Two spellings of one request count once.
-        """
-        requests = [
+        """Return a request for each protocol and retriever, all retrievers of the first protocol first."""
+        return [
             RunRequest(
                 **self.model_dump(include=set(DataRequest.model_fields)),
                 protocol=protocol,
@@ -101,4 +98,3 @@ class RecommendRequest(DataRequest):
             for protocol in protocols
             for retriever in self.retrievers
         ]
-        return distinct(requests)

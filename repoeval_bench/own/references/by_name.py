@@ -10,16 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_types import called_with
-from repoeval_bench.own.references.steps import DEEPEST, Steps, TooManyStepsError
 from repoeval_bench.own.references.tree_names import (
     IDENTIFIERS,
-    Reason,
     ResolvedName,
     first_leaf,
     is_macro,
@@ -31,12 +28,8 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.own.references.language_rules import Located
-
-
-_LONGEST_TYPED = 2_000
-"""The longest line, in characters, whose names are resolved by type. A longer line can be nested as deeply as it is
-long, and tree-sitter searches for each parent from the root."""
+    from repoeval_bench.own.references.language_rules import Answer, Located
+    from repoeval_bench.own.references.tree_names import Reason
 
 
 _TYPES = frozenset({"interface", "type"})
@@ -46,50 +39,27 @@ _TYPES = frozenset({"interface", "type"})
 class ByName(VisibleNames):
     """The names in the files of a repository that are in one of the families."""
 
-    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
-        super().__init__(files, steps)
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        super().__init__(files)
         self._types = ScriptTypes(self._trees)
-        self._deep: dict[tuple[str, LineSpan], bool] = {}
 
-    def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName] | None:
-        """Return every name on these lines in order; None if the file's grammar is not installed."""
+    def names_in(self, path: str, lines: LineSpan) -> list[ResolvedName]:
+        """Return every name on these lines in order."""
         self._static.begin()
         self._trees.begin()
         file = self._files[path]
         names: list[ResolvedName] = []
-        try:
-            parsed = self._trees.of(path)
-            if self._is_deep(path, lines):
-                raise TooManyStepsError
-            kinds = " ".join(f"({kind})" for kind in IDENTIFIERS[self._language[path].name])
-            for match in parsed.matches(f"[{kinds}] @name", lines):
-                (node,) = match["name"]
-                span = parsed.span(node)
-                if span.start not in lines:  # tree-sitter also returns nodes that reach into the lines
-                    continue
-                line = file.chars_of(span)
-                definitions, reason = self._resolve(path, lines, node, typed=len(line) <= _LONGEST_TYPED)
-                column = parsed.chars(node).start - line.start
-                names.append(
-                    ResolvedName(
-                        name=text_of(node), line=span.start, column=column, definitions=definitions, reason=reason
-                    )
-                )
-        except GrammarError:
-            return None
+        parsed = self._trees.of(path)
+        kinds = " ".join(f"({kind})" for kind in IDENTIFIERS[self._language[path].name])
+        for match in parsed.matches(f"[{kinds}] @name", lines):
+            (node,) = match["name"]
+            span = parsed.span(node)
+            if span.start not in lines:  # tree-sitter also returns nodes that reach into the lines
+                continue
+            column = parsed.chars(node).start - file.chars_of(span).start
+            definitions = self._resolve(path, lines, node)
+            names.append(ResolvedName(line=span.start, column=column, definitions=definitions))
         return names
-
-    def _is_deep(self, path: str, lines: LineSpan) -> bool:
-        """Return whether the functions around some lines nest too deeply, cached: many tasks are in one function."""
-        around = [
-            definition.lines
-            for definition in self.defined(path)
-            if definition.kind in ("function", "method") and definition.lines.overlaps(lines)
-        ]
-        span = LineSpan(min(part.start for part in (lines, *around)), max(part.end for part in (lines, *around)))
-        if (path, span) not in self._deep:
-            self._deep[path, span] = self._trees.of(path).is_deeper(DEEPEST, span)
-        return self._deep[path, span]
 
     def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
@@ -120,17 +90,15 @@ class ByName(VisibleNames):
         matches = self._best(outside)
         return matches if len(matches) == 1 else () if matches or not bindings else None
 
-    def _resolve(
-        self, path: str, lines: LineSpan, node: Node, *, typed: bool
-    ) -> tuple[tuple[CodeDefinition, ...], Reason | None]:
-        """Return the definitions of a name, or the reason why there are none; `typed`: its types may be inferred."""
+    def _resolve(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
+        """Return the definitions of a name."""
         rules, holder, name = self.rules(path), receiver_of(node), text_of(node)
         here = self._static.at(path, node)
         receiver = rules.qualifier(path, holder) if holder is not None else ""
         # In scripts: what types lead to; None if that is no definition of the repository, such as a key of an object.
-        types = self._typed(path, lines, node) if typed and rules.scripted else ()
+        types = self._typed(path, lines, node) if rules.scripted else ()
         # In the other languages: whether the name has a receiver, written or implied, and the members of this name.
-        is_member, members = self._static.named(path, node) if typed and not rules.scripted else (bool(receiver), ())
+        is_member, members = self._static.named(path, node) if not rules.scripted else (bool(receiver), ())
         first = re.split(r"\W+", receiver)[0] if receiver else name
         bound, binds = self._trees.scopes.at(rules, first_leaf(holder) if holder is not None else node, first)
         binds = binds and not receiver
@@ -141,19 +109,19 @@ class ByName(VisibleNames):
         reason: Reason | None = None
         if is_macro(node):  # a macro is visible in its whole crate, and only a call with `!` means one
             matches = [located for located in self.of_name(path, name) if located[1].form == "macro"]
-            matches, reason = (matches, None) if len(matches) == 1 else ((), "unresolved" if matches else "builtin")
+            matches = matches if len(matches) == 1 else ()
         elif is_member and (members or members is None):
-            matches, reason = members or (), None if members else "third party"
+            matches, reason = members or (), None if members else "outside"
         elif receiver in rules.self_names and not (types and receiver in rules.super_names):
             matches = self._own(path, lines, name, bases_only=receiver in rules.super_names)
-            reason = None if matches else "unresolved"
+            reason = None if matches else "unknown"
         elif is_member or receiver:
             matches, reason = self._looked_up(path, here, receiver, name, is_local=is_local)
         elif binds or is_local or (nested and all(lines.contains(inner.lines) for _, inner in nested)):
             # A key is a name of its object's type; a plain name is bound here, or a local function.
             if not binds and not rules.scripted:
-                return self._best([located for located in nested if not lines.contains(located[1].lines)]), None
-            return () if binds and node.type == "identifier" else types or (), None
+                return self._best([located for located in nested if not lines.contains(located[1].lines)])
+            return () if binds and node.type == "identifier" else types or ()
         else:
             inherited = self._static.inherited(path, node)
             matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
@@ -164,35 +132,29 @@ class ByName(VisibleNames):
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )
-        if not best and reason in ("dynamic", "unresolved"):
+        if not best and reason == "unknown":
             best = types or ()
-            # A member of `this` that no class declares was assigned to it, and is no member of another class.
-            reason = None if types is None or receiver in rules.open_objects else reason
-        if node.type == "namespace_identifier" and not (best and best[0].kind == "class"):
-            return (), None
-        return best, None if best else reason
+        return () if node.type == "namespace_identifier" and best and best[0].kind != "class" else best
 
-    def _looked_up(
-        self, path: str, lines: LineSpan, receiver: str, name: str, *, is_local: bool
-    ) -> tuple[Sequence[Located], Reason | None]:
+    def _looked_up(self, path: str, lines: LineSpan, receiver: str, name: str, *, is_local: bool) -> Answer:
         """Return the definitions of a name in its receiver of unknown type, or the reason why there are none."""
         plain = receiver.replace("::", ".").split(".")
         if plain[0] in self.rules(path).standard:
-            return (), "builtin"
+            return (), "outside"
         if is_local or not all(map(str.isidentifier, plain)):
-            return (), "dynamic"
+            return (), "unknown"
         if self.of_namespaces(path, plain):
             return self.of_module(path, lines, plain, name)
         for import_ in self.imports.of(path):
             if [import_.name] == plain:
                 if not import_.files:
-                    return (), "third party"
+                    return (), "outside"
                 if import_.original is None:
                     matches = self.in_files(path, import_.files, name)
-                    return matches, None if matches else "unresolved"
+                    return matches, None if matches else "unknown"
         if (special := self.rules(path).looked_up(self, path, lines, plain, name)) is not None:
             return special
         classes, reason = self.types(path, lines, plain)
         if members := self.members(path, classes, name):
             return members, None
-        return (), "third party" if reason == "third party" else "dynamic"
+        return (), "outside" if reason == "outside" else "unknown"

@@ -15,7 +15,6 @@ from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -27,11 +26,13 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.steps import Steps
 
 
 Located = tuple[str, "Definition"]
 """A definition with the path of its file."""
+
+Answer = tuple[Sequence[Located], Reason | None]
+"""The definitions of a name, or the reason for none."""
 
 CALLED = ("function", "method")
 """The kinds of definitions with parameters."""
@@ -44,7 +45,6 @@ class Names(Protocol):
     """The names of a repository, as languages and types look them up; `visible_names` implements this."""
 
     imports: Imports
-    steps: Steps
 
     def rules(self, path: str) -> LanguageRules:
         """Return the rules of a file's language."""
@@ -55,7 +55,7 @@ class Names(Protocol):
     def of_name(self, path: str, name: str) -> Sequence[Located]:
         """Return all definitions of a name in the language family of a file."""
 
-    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+    def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
 
     def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
@@ -64,15 +64,13 @@ class Names(Protocol):
     def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
         """Return the members of that name of a class that a file sees, or of its bases."""
 
-    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+    def free(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
 
-    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> Answer:
         """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
 
-    def of_module(
-        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None]:
+    def of_module(self, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
@@ -113,8 +111,6 @@ class LanguageRules:
     """Names of an object and of its class inside the class, such as `this`."""
     super_names: frozenset[str] = frozenset()
     """Those of `self_names` that mean the bases alone."""
-    open_objects: frozenset[str] = frozenset()
-    """Receivers that may have members that no class declares."""
     standard: frozenset[str] = frozenset()
     """Names of the standard library as the first part of a qualified name."""
     pointers: frozenset[str] = frozenset()
@@ -193,9 +189,7 @@ class LanguageRules:
         """Return the definitions that an import means if no file has its name at the top level."""
         return []
 
-    def of_module(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
 
@@ -207,9 +201,7 @@ class LanguageRules:
         """Return whether the qualifier of a type's name may be in these files."""
         return True
 
-    def looked_up(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
         return None
 
@@ -335,10 +327,7 @@ def _code(file: SourceFile, texts: frozenset[str]) -> str:
     language = language_of(file.path, file.text)
     if language is None or not texts:
         return file.text
-    try:
-        parsed = parse(file, language)
-    except GrammarError:
-        return ""
+    parsed = parse(file, language)
     begin, code = parsed.root.start_byte, bytearray(parsed.root.text or b"")
     for match in parsed.matches(f"[{' '.join(f'({kind})' for kind in sorted(texts))}] @text"):
         (node,) = match["text"]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.own.references.language_rules import LanguageRules
-    from repoeval_bench.own.references.steps import Steps
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +49,8 @@ class _Scope:
 class LocalScopes:
     """The scopes of syntax trees, each read once."""
 
-    def __init__(self, steps: Steps, parent: Callable[[Node], Node | None]) -> None:
-        self._steps, self._parent = steps, parent
+    def __init__(self, parent: Callable[[Node], Node | None]) -> None:
+        self._parent = parent
         self._scopes: dict[Node, _Scope] = {}
         self._nearest: dict[Node, tuple[Node, Node] | None] = {}
 
@@ -100,7 +99,6 @@ class LocalScopes:
         """Yield (scope, its node, the child of that node above the name) of each scope around a node, inside out."""
         nearest = (node, node) if node.type in rules.forms.scopes else self._above(rules, node)
         while nearest is not None:
-            self._steps.take()
             yield self._scope(rules, nearest[0]), *nearest
             nearest = self._above(rules, nearest[0])
 

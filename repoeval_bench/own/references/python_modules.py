@@ -12,16 +12,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.grammars.python import PYTHON
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.own.references.python_nodes import inside
 from repoeval_bench.own.references.python_scopes import Imported, Module, Scope, read_module
-from repoeval_bench.own.references.tree_names import Reason, text_of
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.steps import Steps
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +31,6 @@ class Package:
 @dataclass(frozen=True, slots=True)
 class Outside:
     """Something that is from outside the repository, or not known."""
-
-    reason: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +53,6 @@ _STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
 _ASIDE = re.compile(r"#.*|(?<=__all__):[^=]*")
 _LITERAL = re.compile(r"""["'](\w+)["']""")
 _NO_LITERAL = re.compile(r"""(?<!["'\w])(?!__all__\b|append\b|extend\b)[^\W\d]\w*(?!["'\w])""")
-_FARTHEST = 64
-"""The longest chain of imports that is followed; no code re-exports a name so often."""
 _Tried = dict[tuple[Package, str], Target | None]
 """(module, name) -> what it denotes; None while it is being looked up, or if there is no such name."""
 
@@ -72,8 +65,7 @@ def is_python(path: str) -> bool:
 class Modules:
     """The modules of one repository, read from its files on first use."""
 
-    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
-        self.steps = steps
+    def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files = {file.path: file for file in files if is_python(file.path)}
         self._modules: dict[str, Module | None] = {}
         self._listed: dict[Module, tuple[frozenset[str], bool]] = {}
@@ -101,31 +93,30 @@ class Modules:
 
     def attribute(self, package: Package, name: str) -> Target | None:
         """Return what an attribute of a module denotes: a name bound in it, or a module in its folder; else None."""
-        return self._attribute(package, name, {}, 0)
+        return self._attribute(package, name, {})
 
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
         """Return what a name denotes in a scope, by Python's rules: several targets if several imports bind it."""
         around: Scope | None = scope
         while around is not None:
             # A class's names are not seen from its methods.
-            if (around is scope or around.kind != "class") and (targets := self._in_scope(name, around, {}, 0)):
+            if (around is scope or around.kind != "class") and (targets := self._in_scope(name, around, {})):
                 return targets
             around = around.parent
-        return (Outside("builtin" if name in PYTHON.builtins or name.startswith("__") else "unresolved"),)
+        return (Outside(),)
 
-    def _in_scope(self, name: str, scope: Scope, tried: _Tried, depth: int) -> tuple[Target, ...]:
-        self.steps.take()
+    def _in_scope(self, name: str, scope: Scope, tried: _Tried) -> tuple[Target, ...]:
         sites = scope.names.get(name, ())
-        targets = [self._follow(site.imported, scope, tried, depth) for site in sites if site.imported]
+        targets = [self._follow(site.imported, scope, tried) for site in sites if site.imported]
         if any(not site.imported for site in sites):
             targets.append(Name(scope, name))
         inside = [result for result in dict.fromkeys(targets) if not isinstance(result, Outside)]
         if targets:
             return tuple(inside or targets[:1])
         for star in scope.stars:
-            target = self._follow(star, scope, tried, depth)
+            target = self._follow(star, scope, tried)
             if isinstance(target, Package) and self._exports_name(target, name):
-                exported = self._attribute(target, name, tried, depth)
+                exported = self._attribute(target, name, tried)
                 if exported is not None:
                     return (exported,)
         return ()
@@ -138,13 +129,11 @@ class Modules:
         names, is_complete = self._listed[module] if module is not None else (frozenset(), False)
         return name in names or (not is_complete and not name.startswith("_"))
 
-    def _attribute(self, package: Package, name: str, tried: _Tried, depth: int) -> Target | None:
-        if depth > _FARTHEST:
-            return None
+    def _attribute(self, package: Package, name: str, tried: _Tried) -> Target | None:
         if (package, name) not in tried:  # many imports may lead to one module
             tried[package, name] = None
             module, inner = self.module(package), Package(f"{package.path}/{name}".lstrip("/"))
-            targets = self._in_scope(name, module.top, tried, depth + 1) if module is not None else ()
+            targets = self._in_scope(name, module.top, tried) if module is not None else ()
             # `from . import name` in the package itself names the module.
             if targets and not (isinstance(targets[0], Outside) and self._exists(inner)):
                 tried[package, name] = targets[0]
@@ -152,11 +141,11 @@ class Modules:
                 tried[package, name] = inner
         return tried[package, name]
 
-    def _follow(self, imported: Imported, scope: Scope, tried: _Tried, depth: int) -> Target:
+    def _follow(self, imported: Imported, scope: Scope, tried: _Tried) -> Target:
         package = self.find(imported.module, imported.level, scope.module.file.path)
         if isinstance(package, Outside) or imported.name in (None, "*"):
             return package
-        return self._attribute(package, imported.name or "", tried, depth) or Outside("unresolved")
+        return self._attribute(package, imported.name or "", tried) or Outside()
 
     def find(self, module: str, level: int, importer: str) -> Package | Outside:
         """The module that an import statement names, seen from the file `importer`."""
@@ -164,17 +153,11 @@ class Modules:
         parts = module.split(".") if module else []
         if level:
             if level - 1 > len(folders):
-                return Outside("unresolved")
+                return Outside()
             package = Package("/".join([*folders[: len(folders) - level + 1], *parts]))
-            return package if self._exists(package) or not package.path else Outside("unresolved")
-        roots = self._roots(parts[0], folders)
-        for root in roots:
-            package = Package("/".join([*root, *parts]))
-            if self._exists(package):
-                return package
-        if roots:
-            return Outside("unresolved")
-        return Outside("builtin" if parts[0] in _STANDARD else "third party")
+            return package if self._exists(package) or not package.path else Outside()
+        packages = (Package("/".join([*root, *parts])) for root in self._roots(parts[0], folders))
+        return next(filter(self._exists, packages), Outside())
 
     def _roots(self, first: str, folders: list[str]) -> list[list[str]]:
         """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.

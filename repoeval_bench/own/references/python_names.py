@@ -8,38 +8,33 @@ from typing import TYPE_CHECKING, NamedTuple
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
-from repoeval_bench.own.references.python_modules import Modules, Name, Outside, is_python
+from repoeval_bench.own.references.python_modules import Modules, Name, is_python
 from repoeval_bench.own.references.python_nodes import attribute_of, expression_of, inside
 from repoeval_bench.own.references.python_scopes import Module, Scope, parts_of
 from repoeval_bench.own.references.python_types import Types
-from repoeval_bench.own.references.tree_names import Reason, ResolvedName, text_of
+from repoeval_bench.own.references.tree_names import ResolvedName, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.steps import Steps
 
 
 class PythonNames:
     """Reads the names and the definitions of the Python files of a repository."""
 
-    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
-        self._modules = Modules(files, steps)
+    def __init__(self, files: Iterable[SourceFile]) -> None:
+        self._modules = Modules(files)
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
         return is_python(path)
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
-        """Return every name on these lines in order; None if the file cannot be read, or is nested too deeply."""
+        """Return every name on these lines in order; None if the file cannot be read."""
         module = self._modules.of_file(path)
         if module is None:
             return None
         types = Types(self._modules, (path, lines))
-        try:
-            names = [_resolve(types, module, lines, written) for written in names_of(module, lines)]
-        except RecursionError:
-            return None
+        names = [_resolve(types, module, lines, written) for written in names_of(module, lines)]
         return sorted(names, key=lambda name: (name.line, name.column))
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
@@ -94,19 +89,12 @@ def _named(node: Node) -> Iterator[tuple[Node, Node, Node]]:
 
 
 def _resolve(types: Types, module: Module, lines: LineSpan, written: Written) -> ResolvedName:
-    targets = types.targets(written.node, written.scope)
     definitions: dict[CodeDefinition, None] = {}
-    for target in targets:
+    for target in types.targets(written.node, written.scope):
         if isinstance(target, Name):
             defined_in = target.scope.module
             if definition := defined_in.definition(target.scope, target.name, lines if defined_in is module else None):
                 definitions[definition] = None
-    reason: Reason | None = None
-    outside = [target.reason for target in targets if isinstance(target, Outside)]
-    if not targets:
-        reason = "dynamic"
-    elif len(outside) == len(targets):
-        reason = outside[0]
     line = module.parsed.span(written.place).start
     column = module.parsed.chars(written.place).start - module.file.chars_of(LineSpan(line, line)).start
-    return ResolvedName(name=written.name, line=line, column=column, definitions=tuple(definitions), reason=reason)
+    return ResolvedName(line=line, column=column, definitions=tuple(definitions))

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
@@ -222,14 +221,14 @@ _SPLATS = frozenset({"list_splat", "list_splat_pattern", "dictionary_splat_patte
 
 
 def read_module(file: SourceFile) -> Module | None:
-    """Return a file's scopes with their bindings; None if its code is nested too deeply, or without the grammar."""
+    """Return a file's scopes with their bindings; None if its code is nested too deeply."""
     try:
         parsed = parse(file, nodes.GRAMMAR)
         marks = sorted(match["mark"][0].start_byte for match in parsed.matches(_MARKS))
         module = Module(file=file, parsed=parsed, marks=marks)
         module.scopes[parsed.root] = Scope(kind="module", name="", parent=None, node=parsed.root, module=module)
         Binder(module).bind_all()
-    except (GrammarError, RecursionError):
+    except RecursionError:
         return None
     return module
 

@@ -120,7 +120,6 @@ class Types:
         if scope is not around and statements_of(scope) is not around:  # it runs at another time
             return [[*group] for _, group in groupby(sites, key=lambda site: site.lines)]
         if node not in self._reaching:
-            self._modules.steps.take(len(sites))
             self._reaching[node] = [*reaching(sites, around.node, node, self._ways)]
         return self._reaching[node]
 
@@ -131,7 +130,6 @@ class Types:
         if key not in self._known:
             if key in self._busy or len(self._busy) > _DEPTH:
                 return ()
-            self._modules.steps.take()
             self._busy.add(key)
             try:
                 types = tuple(dict.fromkeys(self._infer(node, scope)))
@@ -145,7 +143,7 @@ class Types:
     def _infer(self, node: Node, scope: Scope) -> Iterator[Type]:  # noqa: C901, PLR0912 - one branch a kind of expression
         kind, attribute = node.type, nodes.attribute_of(node)
         if node in scope.module.unknown:
-            yield Outside("builtin")
+            yield Outside()
         elif kind == "identifier":
             for target in self.targets(node, scope):
                 for sites in self._sites(target, node, scope):
@@ -179,7 +177,7 @@ class Types:
         elif kind in nodes.COMPREHENSIONS or kind in _DISPLAYS:
             yield from self._of_display(node, scope)
         elif kind in _LITERALS:
-            yield Outside("builtin")
+            yield Outside()
 
     def _of_subscript(self, value: Node, parts: list[Node], scope: Scope) -> Iterator[Type]:
         for type_ in self.infer(value, scope):
@@ -197,7 +195,7 @@ class Types:
         for part in parts:
             value = (nodes.part_of(part, "value") or part) if part.type == "pair" else part
             yield from map(Items, self.infer(value, scope))
-        yield Outside("builtin")
+        yield Outside()
 
     def types_of(
         self, target: Target, on: Scope | None = None, sites: Sequence[PythonBinding] | None = None
@@ -213,7 +211,6 @@ class Types:
         try:
             scope, name = target.scope, target.name
             sites = sites or [site for site in scope.sites(name) if site.imported is None]
-            self._modules.steps.take(len(sites))
             if scope.kind == "class":
                 yield from self._of_member(sites, scope, name, on)
             else:
@@ -248,7 +245,7 @@ class Types:
                 yield Class(around) if of_class else Instance(around)
         elif site.role == "many":
             yield from map(Items, self.annotated(site.source, site.scope))
-            yield Outside("builtin")
+            yield Outside()
         elif site.role in ("type", "narrowed"):
             yield from self.annotated(site.source, site.scope)
         elif site.role == "value":
@@ -340,7 +337,6 @@ class Types:
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
         """The types of values that an annotation allows; `on` is what `Self` means."""
-        self._modules.steps.take()
         node = nodes.bare(node)
         if (text := nodes.string_of(node)) is not None:
             if (inner := nodes.expression_of(text.strip())) is not None:
@@ -371,7 +367,7 @@ class Types:
             members = parts if word.lower() == "tuple" else parts[:1] if word.endswith("Generator") else parts[-1:]
             for part in members:
                 yield from map(Items, self.annotated(part, scope, on))
-            yield Outside("builtin")
+            yield Outside()
         else:
             yield from self.annotated(value, scope, on)
 
@@ -400,28 +396,23 @@ class Types:
             case Outside():
                 return value
             case Package():
-                return self._modules.attribute(value, name) or Outside("unresolved")
+                return self._modules.attribute(value, name) or Outside()
             case Items() | Routine():
-                return Outside("builtin")
+                return Outside()
             case Class() | Instance():
                 return self._of_class(value, name)
 
     def _of_class(self, value: Class | Instance, name: str) -> Target | None:
         order = self.bases(value.scope)
-        outside: Outside | None = None
         in_target: Name | None = None
         for cls in order[1:] if isinstance(value, Instance) and value.above else order:
-            self._modules.steps.take()
-            if isinstance(cls, Outside):
-                outside = outside or cls
-            elif sites := cls.sites(name):
+            if not isinstance(cls, Outside) and (sites := cls.sites(name)):
                 path, lines = self._target_span or ("", ())
                 if cls.module.file.path != path or any(site.line not in lines for site in sites):
                     return Name(cls, name)
                 # It is bound in the target alone: a base may define it; if none does, this still tells its type.
                 in_target = in_target or Name(cls, name)
-        known = name.startswith("__") and name.endswith("__")
-        return in_target or outside or Outside("builtin" if known else "unresolved")
+        return in_target or Outside()
 
     def bases(self, scope: Scope) -> list[Scope | Outside]:
         """Return a class and its bases, in the order in which attributes are looked up."""
@@ -441,7 +432,6 @@ class Types:
         stack = [(scope, iter(self._above(scope)[::-1]))]
         while stack:
             current, above = stack[-1]
-            self._modules.steps.take()
             base = next(above, None)
             if base is None:
                 stack.pop()

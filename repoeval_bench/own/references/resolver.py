@@ -5,12 +5,10 @@ A name is looked up in a SCIP index first, then by scope, imports and inferred t
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.source import SourceFile
@@ -19,24 +17,6 @@ from repoeval_bench.core.uses import TIERS, CodeDefinition, Tier, UsedDefinition
 from repoeval_bench.own.references.by_name import ByName
 from repoeval_bench.own.references.python_names import PythonNames
 from repoeval_bench.own.references.scip import ScipNames
-from repoeval_bench.own.references.steps import Steps, TooManyStepsError
-
-if TYPE_CHECKING:
-    from repoeval_bench.own.references.tree_names import ResolvedName
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Resolution:
-    """Definitions that some lines use, ordered by place.
-
-    `names` counts the names on the lines; `resolved` those with a definition, by their surest tier; `without` those
-    without one, by the reason. The others are locals, parameters, modules, and what the lines themselves define.
-    """
-
-    used: tuple[UsedDefinition, ...]
-    names: int
-    resolved: Mapping[Tier, int] = field(default_factory=dict)
-    without: Mapping[str, int] = field(default_factory=dict)
 
 
 class Resolver(ExitStack):
@@ -49,8 +29,7 @@ class Resolver(ExitStack):
     def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
         super().__init__()
         sources = tuple(files)
-        self.steps = Steps()
-        self._readers = PythonNames(sources, self.steps), ByName(sources, self.steps)
+        self._readers = PythonNames(sources), ByName(sources)
         self.analyses = [ScipNames(scip, sources, self.defined_at)] if scip else []
 
     def reader(self, path: str) -> PythonNames | ByName | None:
@@ -62,45 +41,28 @@ class Resolver(ExitStack):
         reader = self.reader(path)
         return reader.defined_at(path, line, name, target_span) if reader else None
 
-    def uses(self, path: str, lines: LineSpan) -> Resolution | None:
-        """The definitions that these lines of a file use; None if the file cannot be read within the limit of steps.
+    def uses(self, path: str, lines: LineSpan) -> tuple[UsedDefinition, ...] | None:
+        """The definitions that these lines of a file use, ordered by place; None if the file cannot be read.
 
         The functions around the lines and what they define are left out, as they are being written.
         """
-        self.steps.begin()
-        try:
-            return self._uses(path, lines)
-        except TooManyStepsError:
-            return None
-
-    def _uses(self, path: str, lines: LineSpan) -> Resolution | None:
         reader = self.reader(path)
-        names = reader.names_in(path, lines) if reader else None
+        try:
+            names = reader.names_in(path, lines) if reader else None
+        except RecursionError:  # the code is nested too deeply
+            names = None
         if reader is None or names is None:
             return None
         around = reader.around(path, lines)
         tiers: dict[CodeDefinition, Tier] = {}
-        resolved: Counter[Tier] = Counter()
-        without: Counter[str] = Counter()
         for name in names:
-            uses = [use for use in self._definitions_of(path, name, lines) if use[0] not in around]
-            for definition, tier in uses:
-                tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
-            if uses:
-                resolved[min((tier for _, tier in uses), key=TIERS.index)] += 1
-            elif name.reason:
-                without[name.reason] += 1
-        used = tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
-        return Resolution(used=used, names=len(names), resolved=resolved, without=without)
-
-    def _definitions_of(
-        self, path: str, name: ResolvedName, target_span: LineSpan
-    ) -> Iterator[tuple[CodeDefinition, Tier]]:
-        for analysis in self.analyses:
-            if definitions := analysis.resolve(path, name.line, name.column, target_span):
-                yield from ((definition, "resolved") for definition in definitions)
-                return
-        yield from ((definition, "imported") for definition in name.definitions)
+            answers = (analysis.resolve(path, name.line, name.column, lines) for analysis in self.analyses)
+            sure = next(filter(None, answers), ())
+            tier: Tier = "resolved" if sure else "imported"
+            for definition in sure or name.definitions:
+                if definition not in around:
+                    tiers[definition] = min(tier, tiers.get(definition, tier), key=TIERS.index)
+        return tuple(UsedDefinition(definition, tiers[definition]) for definition in sorted(tiers))
 
 
 def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, int]) -> tuple[CodeDefinition, ...]:
@@ -124,7 +86,7 @@ def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, in
     with Resolver(sources.values()) as resolver:
         if resolver.reader(path) is None:
             raise UsageError(f"{path} is in no language that is read; name a file of code")
-        resolution = resolver.uses(path, lines)
-    if resolution is None:
+        used = resolver.uses(path, lines)
+    if used is None:
         raise DatasetError(f"{path} cannot be read, as its code is nested too deeply; name lines of another file")
-    return tuple(replace(use.definition, file=use.definition.file.removeprefix("/")) for use in resolution.used)
+    return tuple(replace(use.definition, file=use.definition.file.removeprefix("/")) for use in used)

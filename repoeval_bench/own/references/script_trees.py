@@ -14,7 +14,6 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.own.references.language_rules import EVERY, Imports, LanguageRules
 from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
-from repoeval_bench.own.references.steps import Steps, TooManyStepsError
 from repoeval_bench.own.references.tree_names import children, text_of
 
 if TYPE_CHECKING:
@@ -29,10 +28,6 @@ FUNCTIONS = words(
 
 _MOST_CACHED = 4_000_000
 """The most characters of files whose trees are cached."""
-_DEEPEST = 6
-"""The most modules through which a name is followed."""
-_MOST_FOLLOWED = 60
-"""The most modules in a row that import a name and export it again."""
 _DECLARATIONS = (".d.ts", ".d.mts", ".d.cts")
 """Endings of files that export all that they declare."""
 _OPENS_SPACE = re.compile(r"\b(?:namespace|mod)\b")
@@ -45,16 +40,15 @@ class Trees:
     """The trees of a repository's files, parsed on first use."""
 
     def __init__(
-        self, files: Mapping[str, SourceFile], imports: Imports, steps: Steps, rules: Callable[[str], LanguageRules]
+        self, files: Mapping[str, SourceFile], imports: Imports, rules: Callable[[str], LanguageRules]
     ) -> None:
-        self._files, self._imports, self.steps, self.rules = files, imports, steps, rules
+        self._files, self._imports, self.rules = files, imports, rules
         self._cached: OrderedDict[str, Parsed] = OrderedDict()
         self._parents: dict[Node, Node | None] = {}
-        self.scopes = LocalScopes(steps, self.parent)
+        self.scopes = LocalScopes(self.parent)
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
         self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
-        self._followed = 0
-        self._exported_nodes: dict[tuple[str, int, str], tuple[int, list[tuple[str, Node]]]] = {}
+        self._exported_nodes: dict[tuple[str, int, str], list[tuple[str, Node]]] = {}
 
     def of(self, path: str) -> Parsed:
         """The tree of a file."""
@@ -72,9 +66,8 @@ class Trees:
         return self._cached[path]
 
     def begin(self) -> None:
-        """Forget the exports of modules: how far they were followed depends on the names before."""
+        """Forget the exports of modules: in a circle of imports they depend on the name that was asked first."""
         self._exported_nodes.clear()
-        self._followed = 0
 
     def parent(self, node: Node) -> Node | None:
         """The parent of a node, searched for once: tree-sitter begins each search at the root of the tree."""
@@ -131,22 +124,17 @@ class Trees:
                 ]
         return []
 
-    def exported(self, path: str, module: Node, name: str, depth: int = 0) -> list[tuple[str, Node]]:
+    def exported(self, path: str, module: Node, name: str) -> list[tuple[str, Node]]:
         """Return (file, node) of what a module or a namespace in it exports under a name."""
         key = path, module.start_byte, name
-        if self._exported_nodes.get(key, (depth + 1, []))[0] > depth:  # many imports may lead to one module
-            self.steps.take()
-            if self._followed == _MOST_FOLLOWED:
-                raise TooManyStepsError
-            self._followed += 1
-            self._exported_nodes[key] = depth, []
-            self._exported_nodes[key] = depth, self._exported(path, module, name, depth)
-            self._followed -= 1
-        return self._exported_nodes[key][1]
+        if key not in self._exported_nodes:  # many imports may lead to one module
+            self._exported_nodes[key] = []
+            self._exported_nodes[key] = self._exported(path, module, name)
+        return self._exported_nodes[key]
 
-    def _exported(self, path: str, module: Node, name: str, depth: int) -> list[tuple[str, Node]]:
+    def _exported(self, path: str, module: Node, name: str) -> list[tuple[str, Node]]:
         block = module if module.type == "program" else child(module, "body")
-        if block is None or depth > _DEEPEST:
+        if block is None:
             return []
         is_file = module.type == "program"
         if is_file and name == "default" and (result := self._default(path, block)):
@@ -164,7 +152,7 @@ class Trees:
             declared = [bound for bound in declared if self._is_exported(bound.node)]
         if declared:
             return [(path, _declaring(bound.name)) for bound in declared]
-        return self._re_exported(path, name, depth) if is_file else []
+        return self._re_exported(path, name) if is_file else []
 
     def _is_exported(self, node: Node | None) -> bool:
         """Return whether a declaration at the top of a file is exported by its own name."""
@@ -177,7 +165,7 @@ class Trees:
         declared = self.scopes.inside(self.rules(path), block, name)
         return [(path, _declaring(bound.name)) for bound in declared] or self._imported(path, name)
 
-    def _re_exported(self, path: str, name: str, depth: int) -> list[tuple[str, Node]]:
+    def _re_exported(self, path: str, name: str) -> list[tuple[str, Node]]:
         """Return what a module exports from other modules under a name."""
         exported_nodes: list[tuple[str, Node]] = []
         for import_ in self._imports.of(path):
@@ -187,7 +175,7 @@ class Trees:
                 return [(file, self.of(file).root) for file in import_.files]
             inner = name if import_.original == EVERY else import_.original
             for file in import_.files:
-                exported_nodes += self.exported(file, self.of(file).root, inner, depth + 1)
+                exported_nodes += self.exported(file, self.of(file).root, inner)
         return exported_nodes
 
     def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:

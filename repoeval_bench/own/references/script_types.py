@@ -74,7 +74,6 @@ class ScriptTypes:
         if key not in self._known:
             if len(self._known) > _STEPS or self._depth > _DEPTH:
                 return []
-            self.trees.steps.take()
             self._known[key] = []
             self._depth += 1
             self._known[key] = [*dict.fromkeys(find())]
@@ -166,14 +165,12 @@ class ScriptTypes:
 
     def members(self, type_: Type, name: str) -> Iterator[Type]:
         """The members of that name, each as the node that declares it. Those of a class hide its bases'."""
-        yield from self._members(type_, name, frozenset(), {})
+        yield from self._members(type_, name, set())
 
-    def _members(self, type_: Type, name: str, below: frozenset[Node], tried: dict[Hashable, int]) -> Iterator[Type]:
-        """The same; `below` are the types that it is a base of, `tried` is type -> the fewest types below it so far."""
-        if type_.node in below or len(below) > _DEPTH or tried.get(type_, len(below) + 1) <= len(below):
+    def _members(self, type_: Type, name: str, tried: set[Type]) -> Iterator[Type]:
+        if type_ in tried:
             return
-        tried[type_] = len(below)
-        self.trees.steps.take()
+        tried.add(type_)
         if type_.node.type in _MODULES:
             for path, node in self.trees.exported(type_.path, type_.node, name):
                 yield Type(path, node)
@@ -182,7 +179,7 @@ class ScriptTypes:
             yield from (Type(type_.path, member) for member in members)
             return
         for base in self._bases(type_):
-            yield from self._members(base, name, below | {type_.node}, tried)
+            yield from self._members(base, name, tried)
 
     def _looked_up(self, owners: Iterable[Type], name: str) -> Iterator[Type]:
         for owner in owners:
@@ -282,12 +279,9 @@ class ScriptTypes:
             return self._expected_at(path, parent.parent)
         return () if kind == "property_identifier" else None
 
-    def _bound_at(self, path: str, node: Node | None, inside_of: int = 0) -> Iterator[Type]:
-        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares.
-
-        None in a pattern that is nested too deeply.
-        """
-        if node is None or node.parent is None or inside_of > _DEPTH:
+    def _bound_at(self, path: str, node: Node | None) -> Iterator[Type]:
+        """Yield the types that are bound at a pattern or a parameter: as declared, or as the caller declares."""
+        if node is None or node.parent is None:
             return
         parent, inside = node.parent, node.parent.type
         if node.type in _PARAMETERS:
@@ -297,9 +291,9 @@ class ScriptTypes:
             yield from self._of_binding(path, parent)
         elif node.type == "pair_pattern" or inside == "object_pattern":
             key = child(node, "key", "left") or node
-            yield from self.values(self._bound_at(path, parent, inside_of + 1), text_of(key))
+            yield from self.values(self._bound_at(path, parent), text_of(key))
         elif inside in ("pair_pattern", "object_assignment_pattern", "assignment_pattern"):
-            yield from self._bound_at(path, parent, inside_of + 1)
+            yield from self._bound_at(path, parent)
         elif inside == "for_in_statement" and any(token.type == "of" for token in parent.children):
             for iterable in self.of(path, child(parent, "right")):
                 yield from self.elements(iterable)

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Literal
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import CALLED, Located, Names, may_take
+from repoeval_bench.own.references.language_rules import CALLED, Answer, Located, Names, may_take
 from repoeval_bench.own.references.languages import NODES
-from repoeval_bench.own.references.tree_names import Reason, first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -93,7 +93,6 @@ class StaticTypes:
             return None
         key = path, node.start_byte, node.end_byte, node.kind_id
         if key not in self._known:
-            self._names.steps.take()
             self._known[key] = None  # a value that depends on itself is not known
             self._depth += 1
             self._known[key] = self._of(path, node)
@@ -139,7 +138,7 @@ class StaticTypes:
         local = self.local(path, node, name)
         if local is None:
             matches, reason = self._names.bare(path, self.at(path, node), name)
-            return self._first(matches) if matches else _OUTSIDE if reason == "third party" else None
+            return self._first(matches) if matches else _OUTSIDE if reason == "outside" else None
         bound = binding_of(local)
         if local.node.type == "type_switch_statement" and (typed := case_of(local.node, node)) is not None:
             return self.typed(path, typed)
@@ -160,7 +159,7 @@ class StaticTypes:
             and self.local(path, first_leaf(owner), parts[0]) is None
         ):
             matches, reason = self._names.of_module(path, self.at(path, node), parts, text_of(name))
-            if matches or reason == "third party":
+            if matches or reason == "outside":
                 return self._first(matches) if matches else _OUTSIDE
         members = self.named(path, name)[1]
         if members is None:
@@ -269,7 +268,7 @@ class StaticTypes:
         line = self._trees.of(path).span(node).start
         return LineSpan(line, line + 1)
 
-    def _types(self, path: str, node: Node) -> tuple[Sequence[Located], Reason | None]:
+    def _types(self, path: str, node: Node) -> Answer:
         """Return the types that a type names where it is written."""
         return self._names.types(path, self.at(path, node), qualified_parts(node))
 
@@ -286,7 +285,6 @@ class StaticTypes:
         """
         key = value.path, text_of(value.node)
         if key not in tried:
-            self._names.steps.take()
             tried[key] = ()  # a type that is an alias of itself has none
             tried[key] = self._members_of(value, name, tried)
         return tried[key]
@@ -318,7 +316,7 @@ class StaticTypes:
                 self._depth -= 1
                 if meant:
                     return meant
-        return None if reason == "third party" or (not classes and rules.outside_unless_found) else ()
+        return None if reason == "outside" or (not classes and rules.outside_unless_found) else ()
 
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""

@@ -76,19 +76,14 @@ def receiver_of(node: Node) -> Node | None:
     return None
 
 
-Reason = Literal["builtin", "third party", "dynamic", "unresolved"]
-"""Reasons for no definition: a name is the language's own, another package's, known only at run time, or not found."""
+Reason = Literal["outside", "unknown"]
+"""Reasons for no definition: a name is the language's own or another package's, or what it means is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedName:
-    """A name at a position (0-based line, column in characters): its definitions, or the reason why there are none.
+    """A name at a position (0-based line, column in characters), with its definitions."""
 
-    A local, a parameter or a module has neither.
-    """
-
-    name: str
     line: int
     column: int
-    definitions: tuple[CodeDefinition, ...] = ()
-    reason: Reason | None = None
+    definitions: tuple[CodeDefinition, ...]

@@ -8,10 +8,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from repoeval_bench.core.definitions import Definition, definitions
-from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.grammars.javascript import unwrapped
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.source import SourceFile
@@ -21,6 +20,7 @@ from repoeval_bench.own.references.language_rules import (
     CALLED,
     EVERY,
     NOWHERE,
+    Answer,
     Import,
     Imports,
     LanguageRules,
@@ -33,11 +33,6 @@ from repoeval_bench.own.references.script_trees import Trees, name_of
 from repoeval_bench.own.references.static_types import StaticTypes
 from repoeval_bench.own.references.tree_names import text_of
 
-if TYPE_CHECKING:
-    from repoeval_bench.own.references.steps import Steps
-    from repoeval_bench.own.references.tree_names import Reason
-
-
 _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
@@ -46,9 +41,8 @@ _Space = tuple[str, ...] | None
 """The names of the namespaces around a class; None for any."""
 
 _Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
-_Tried = dict[tuple[str, str], int]
-"""(file, name) -> the least depth of its searches so far: many imports or bases may lead to one file."""
-
+_Tried = set[tuple[str, str]]
+"""(file, name) of the searches so far: many imports or bases may lead to one file, also in circles."""
 
 _NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
@@ -84,7 +78,7 @@ class NamedIn(NamedTuple):
 class VisibleNames:
     """The definitions of a name that a file sees, and those that a class has, in languages other than Python."""
 
-    def __init__(self, files: Iterable[SourceFile], steps: Steps) -> None:
+    def __init__(self, files: Iterable[SourceFile]) -> None:
         self._files: dict[str, SourceFile] = {}
         self._language: dict[str, Language] = {}
         self._rules: dict[str, LanguageRules] = {}
@@ -98,9 +92,8 @@ class VisibleNames:
                 others[file.path] = file
         self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
-        self.steps = steps
         self.imports = Imports(self._files, others, self.rules, self._around)
-        self._trees = Trees(self._files, self.imports, steps, self.rules)
+        self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
@@ -117,12 +110,9 @@ class VisibleNames:
         return self._rules.get(path, _NO_RULES)
 
     def defined(self, path: str) -> tuple[Definition, ...]:
-        """The definitions of a file; none if its grammar is not installed."""
+        """The definitions of a file."""
         if path not in self._defined:
-            try:
-                self._defined[path] = definitions(self._files[path], self._language[path])
-            except GrammarError:
-                self._defined[path] = ()
+            self._defined[path] = definitions(self._files[path], self._language[path])
         return self._defined[path]
 
     def definition(self, path: str, parsed: Definition) -> CodeDefinition:
@@ -224,12 +214,12 @@ class VisibleNames:
             self._names[path] = named
         return self._names[path]
 
-    def bare(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+    def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
         own = self._own(path, lines, name) if self.rules(path).implicit_members and lines else ()
         return (own, None) if own else self.free(path, lines, name)
 
-    def free(self, path: str, lines: LineSpan, name: str) -> tuple[Sequence[Located], Reason | None]:
+    def free(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
         rules = self.rules(path)
         outside = False
@@ -239,18 +229,18 @@ class VisibleNames:
                     outside = True
                 elif import_.original is None:
                     return (), None  # a module
-                elif matches := self._imported(import_, rules, 0):
+                elif matches := self._imported(import_, rules):
                     return matches, None
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
         spaces = [*rules.spaces(self, path, lines, name)] if lines else []
         if outside or not spaces:  # the import may be for a module inside the file
             seen = self._nearest([top], spaces) if spaces else top
             if seen or outside:
-                return seen, None if seen else "third party"
+                return seen, None if seen else "outside"
         visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
-        groups = chain([top], (self._in_files(files, name, rules, 0) for files in visible))
+        groups = chain([top], (self._in_files(files, name, rules) for files in visible))
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
-        return seen, None if seen else "unresolved"
+        return seen, None if seen else "unknown"
 
     def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
         """Return the imports that hold on some lines, those of a function first; without lines, all of the file.
@@ -305,8 +295,7 @@ class VisibleNames:
             # Files of other languages may be beside it.
             rules = self.rules(path)
             reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
-            with self.steps.apart():
-                self._seen[path] = tuple(reached)
+            self._seen[path] = tuple(reached)
         return self._seen[path]
 
     @cached_property
@@ -346,34 +335,32 @@ class VisibleNames:
         files: Sequence[str],
         name: str,
         rules: LanguageRules,
-        depth: int,
         tried: _Tried | None = None,
         *,
         within: tuple[str, ...] = (),
     ) -> list[Located]:
         """Return the definitions of a name at the top level of files, or of a module inside, re-exports included."""
         matches: list[Located] = []
-        tried = {} if tried is None else tried
-        self.steps.take(len(files))
+        tried = set() if tried is None else tried
         for path in files:
-            if tried.get((path, name), depth + 1) <= depth:
+            if (path, name) in tried:
                 continue
-            tried[path, name] = depth
+            tried.add((path, name))
             if rules.scripted:
                 matches += self._exported(path, name)
                 continue
             named = self._named_in(path).top.get(name, ())
             inside = [one for one in named if within and tuple(self.namespaces(path, one.lines)) == within]
             matches += [(path, one) for one in (inside if within else named) if rules.is_seen(self, path, one)]
-            if matches or depth > 4 or not rules.re_exports or self.rules(path) is not rules:
+            if matches or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
                 exported = import_.exported or import_.original == EVERY
                 if exported and import_.original is not None and import_.name in (name, EVERY):
                     if import_.original == EVERY:
-                        matches += self._in_files(import_.files, name, rules, depth + 1, tried, within=import_.within)
+                        matches += self._in_files(import_.files, name, rules, tried, within=import_.within)
                     else:
-                        matches += self._imported(import_, rules, depth + 1, tried)
+                        matches += self._imported(import_, rules, tried)
         return matches
 
     def _exported(self, path: str, name: str) -> Iterator[Located]:
@@ -387,19 +374,17 @@ class VisibleNames:
             parsed = (self._parsed_at(file, line, own) for line, own in (*tried, (tried[-1][0], "default")))
             yield from ((file, definition) for definition in [next(filter(None, parsed), None)] if definition)
 
-    def _imported(
-        self, import_: Import, rules: LanguageRules, depth: int, tried: _Tried | None = None
-    ) -> list[Located]:
+    def _imported(self, import_: Import, rules: LanguageRules, tried: _Tried | None = None) -> list[Located]:
         """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
         members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(import_.files, import_.original or "", rules, depth, tried, within=import_.within)
+        matches = self._in_files(import_.files, import_.original or "", rules, tried, within=import_.within)
         return matches or rules.imported_otherwise(self, import_)
 
     def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
-        return self._in_files(files, name, self.rules(path), 0, within=within)
+        return self._in_files(files, name, self.rules(path), within=within)
 
     def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
         """Return whether all parts are namespaces in files of a file's language family."""
@@ -423,9 +408,7 @@ class VisibleNames:
 
         return [located for located in matches if not namespace or is_inside(*located)]
 
-    def of_module(
-        self, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None]:
+    def of_module(self, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
         rules = self.rules(path)
         if (special := rules.of_module(self, path, lines, parts, name)) is not None:
@@ -433,14 +416,14 @@ class VisibleNames:
         for import_ in self.imports.of(path):
             if [import_.name] == [*parts] and (import_.original is None or not import_.files):
                 matches = self.in_files(path, import_.files, name)
-                return matches, None if matches else "third party"
+                return matches, None if matches else "outside"
         return (), None
 
-    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> tuple[Sequence[Located], Reason | None]:
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> Answer:
         """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
         rules = self.rules(path)
         if not parts or parts[0] in rules.standard:
-            return (), "third party" if parts else None
+            return (), "outside" if parts else None
         if parts[1:]:
             matches, reason = self.of_module(path, lines, parts[:-1], parts[-1])
             if not (matches or reason):
@@ -448,10 +431,10 @@ class VisibleNames:
             if matches or reason:
                 return matches, reason
             if not rules.is_here(self, path, parts):
-                return (), "third party"
+                return (), "outside"
             if rules.inner_types and (outer := self.types(path, lines, parts[:-1])[0]):
                 matches = self.members(path, outer, parts[-1])
-                return matches, None if matches else "unresolved"
+                return matches, None if matches else "unknown"
         own = self._own(path, lines, parts[-1]) if rules.implicit_members and lines else []
         own = [located for located in own if located[1].kind == "class"]
         return (own, None) if own else self.free(path, lines, parts[-1])
@@ -525,33 +508,28 @@ class VisibleNames:
     def _members(
         self, path: str, qualified: str, name: str, rules: LanguageRules, space: _Space = None
     ) -> list[Located]:
-        """The members of this name of a class that a file sees; else those of its bases, up to four levels up.
+        """The members of this name of a class that a file sees; else those of its bases.
 
-        `space` is the namespace of the class; None for any.
-
-        A constructor is no member if it has the name of the class.
+        `space` is the namespace of the class; None for any. A constructor is no member if it has the name of the class.
         """
-        tried: _Tried = {}
-        stack: list[tuple[str, str, _Space, int]] = [(path, qualified, space, 0)]
+        tried: _Tried = set()
+        stack = [(path, qualified, space)]
         while stack:
-            path, qualified, space, depth = stack.pop()
-            if tried.get((path, qualified), depth + 1) <= depth:
+            path, qualified, space = stack.pop()
+            if (path, qualified) in tried:
                 continue
-            tried[path, qualified] = depth
+            tried.add((path, qualified))
             if name == qualified.rpartition(".")[2] and rules.implicit_members:
                 continue
             full_name = f"{qualified}.{name}"
             # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
-            self.steps.take(len(files))
             in_files = (self._within(file, full_name, space) for file in files)
             matches = next(filter(None, in_files), [])
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
-            if depth <= 3:
-                seen = self._seen_from(path, rules, qualified)
-                bases = [base for file in seen for base in self._bases(file, qualified, space)]
-                stack += [(*base, depth + 1) for base in reversed(bases)]
+            seen = self._seen_from(path, rules, qualified)
+            stack += reversed([base for file in seen for base in self._bases(file, qualified, space)])
         return []
 
     def _within(self, path: str, qualified: str, space: _Space) -> list[Located]:
@@ -571,9 +549,8 @@ class VisibleNames:
         """Return (file, qualified name, namespace) of the classes that a class names in its header."""
         key = file, qualified, space
         if key not in self._above:
-            with self.steps.apart():
-                self._above[key] = ()  # a base may be looked up in the class that names it
-                self._above[key] = self._read_bases(*key)
+            self._above[key] = ()  # a base may be looked up in the class that names it
+            self._above[key] = self._read_bases(*key)
         return self._above[key]
 
     def _read_bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:

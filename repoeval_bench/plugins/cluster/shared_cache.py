@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import json
 import struct
-from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.embedding.storage import SEAL_BYTES, Kind, VectorCache, seal, tag, unsealed
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, unsealed
 
 if TYPE_CHECKING:
     from repoeval_bench.plugins.cluster.object_store import ObjectStore
@@ -28,16 +27,12 @@ if TYPE_CHECKING:
 FOLDER = "vectors"
 """Folder of the blocks in a store."""
 
-SHARED: tuple[Kind, ...] = ("vector", "tokens", "read", "score")
-"""Kinds that are shared. Completions are not: somebody has paid for them."""
-
 ENTRIES = 4096
 """Entries of a block: 6 MB of vectors of 384 numbers."""
 
 _KEYS, _BLOCK = ".keys", ".block"
 
 KEY_BYTES = 32
-_FORMAT = 1
 
 
 class BrokenBlockError(Exception):
@@ -50,16 +45,15 @@ def block_names(store: ObjectStore) -> list[str]:
     return [name.removeprefix(f"{FOLDER}/").removesuffix(_KEYS) for name in names if name.endswith(_KEYS)]
 
 
-def write_block(store: ObjectStore, kind: Kind, identity: str, values: Mapping[bytes, bytes]) -> None:
-    """Put a block of entries of one kind and one model into a store."""
-    header = {"format": _FORMAT, "kind": kind, "identity": identity, "entries": len(values)}
+def write_block(store: ObjectStore, values: Mapping[bytes, bytes]) -> None:
+    """Put a block of entries into a store."""
     # Sorted, so that machines with the same entries write the same block under the same name.
     ordered = sorted(values.items())
     keys = b"".join(key for key, _ in ordered)
     lengths = struct.pack(f"<{len(ordered)}I", *(len(value) for _, value in ordered))
     sealed = b"".join(value + seal(key, value) for key, value in ordered)
-    block = json.dumps(header, sort_keys=True).encode() + b"\n" + keys + lengths + sealed
-    name = f"{FOLDER}/{tag('vector', identity)[1:].hex()}/{_digest(keys)}.{_digest(block)}"
+    block = json.dumps({"entries": len(values)}).encode() + b"\n" + keys + lengths + sealed
+    name = f"{FOLDER}/{_digest(keys)}.{_digest(block)}"
     store.write(name + _BLOCK, block)
     store.write(name + _KEYS, keys)
 
@@ -72,21 +66,15 @@ def read_keys(store: ObjectStore, name: str) -> list[bytes]:
     return [content[start : start + KEY_BYTES] for start in range(0, len(content), KEY_BYTES)]
 
 
-def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, bytes]]:
-    """Read (kind, identity, key -> value) of a block; a BrokenBlockError if its bytes are not those written."""
+def read_block(store: ObjectStore, name: str) -> dict[bytes, bytes]:
+    """Read key -> value of a block; a BrokenBlockError if its bytes are not those written."""
     block = store.read(f"{FOLDER}/{name}{_BLOCK}")
     if _digest(block) != name.rpartition(".")[2]:
         raise BrokenBlockError("its bytes do not match its name")
-    try:
-        text, _, content = block.partition(b"\n")
-        header = json.loads(text)
-        kind, identity, count = header["kind"], header["identity"], header["entries"]
-        if header["format"] != _FORMAT or kind not in SHARED or not isinstance(identity, str):
-            raise BrokenBlockError(f"it is of format {header['format']}, kind {kind}, which this version does not read")
-        keys = [content[start : start + KEY_BYTES] for start in range(0, count * KEY_BYTES, KEY_BYTES)]
-        lengths = struct.unpack_from(f"<{count}I", content, count * KEY_BYTES)
-    except (ValueError, LookupError, TypeError, struct.error) as error:
-        raise BrokenBlockError(f"it was not written by this program ({error})") from error
+    header, _, content = block.partition(b"\n")
+    count = json.loads(header)["entries"]
+    keys = [content[start : start + KEY_BYTES] for start in range(0, count * KEY_BYTES, KEY_BYTES)]
+    lengths = struct.unpack_from(f"<{count}I", content, count * KEY_BYTES)
     begin = count * (KEY_BYTES + 4)
     values: dict[bytes, bytes] = {}
     for key, length in zip(keys, lengths, strict=True):
@@ -96,7 +84,7 @@ def read_block(store: ObjectStore, name: str) -> tuple[Kind, str, dict[bytes, by
             raise BrokenBlockError("one of its entries has no seal")
         values[key] = value
         begin = end
-    return kind, identity, values
+    return values
 
 
 def _digest(content: bytes) -> str:
@@ -113,7 +101,7 @@ class SharedVectorCache(VectorCache):
         super().__init__(folder)
         self._store = store
         self._heads: dict[str, NDArray[np.uint64]] = {}
-        self._waiting: dict[tuple[Kind, str], dict[bytes, bytes]] = defaultdict(dict)
+        self._waiting: dict[bytes, bytes] = {}
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
         """Return the keys that have an entry; those of the store are in this cache afterwards."""
@@ -130,25 +118,19 @@ class SharedVectorCache(VectorCache):
             values = super().read(requested)
         return values
 
-    def write(self, values: Mapping[bytes, bytes], kind: Kind, identity: str) -> None:
+    def write(self, values: Mapping[bytes, bytes]) -> None:
         """Store all values here; those that are new wait to be put into the store."""
-        cached = super().present(values) if kind in SHARED else set()
-        super().write(values, kind, identity)
-        if kind not in SHARED:
-            return
-        group = self._waiting[kind, identity]
-        group |= {key: value for key, value in values.items() if key not in cached}
-        if len(group) >= ENTRIES:
-            self._put(kind, identity)
+        cached = super().present(values)
+        super().write(values)
+        self._waiting |= {key: value for key, value in values.items() if key not in cached}
+        if len(self._waiting) >= ENTRIES:
+            self.flush()
 
     def flush(self) -> None:
         """Put what is waiting into the store."""
-        for kind, identity in list(self._waiting):
-            self._put(kind, identity)
-
-    def _put(self, kind: Kind, identity: str) -> None:
-        if group := self._waiting.pop((kind, identity), None):
-            write_block(self._store, kind, identity, group)
+        if self._waiting:
+            write_block(self._store, self._waiting)
+            self._waiting = {}
 
     def _take(self, keys: list[bytes]) -> list[bytes]:
         """Copy the blocks that have such keys into this cache; return the keys that may be in it now."""
@@ -175,11 +157,11 @@ class SharedVectorCache(VectorCache):
 
     def _take_block(self, name: str) -> None:
         try:
-            kind, identity, values = read_block(self._store, name)
+            values = read_block(self._store, name)
         except (BrokenBlockError, FileNotFoundError) as error:
             self._broken(name, error)
         else:
-            super().write(values, kind, identity)
+            super().write(values)
 
     def _broken(self, name: str, error: Exception) -> None:
         NOTICES.info(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")

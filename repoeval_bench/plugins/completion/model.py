@@ -185,7 +185,7 @@ def answer_all(
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
             for request, answer in answers(server.ask, missing, concurrency):
                 value = json.dumps(answer.model_dump()).encode()
-                cache.write({keys[request]: value}, "completion", identity)
+                cache.write({keys[request]: value})
                 known[request] = answer
                 bar.update()
     return known, len(missing)

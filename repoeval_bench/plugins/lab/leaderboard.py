@@ -18,8 +18,8 @@ from repoeval_bench.analysis.comparable import check_comparable, headline_measur
 from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.analysis.verdicts import choose
-from repoeval_bench.cli.console import echo, print_json, print_tables
-from repoeval_bench.cli.options import OUTPUT, json_option, runs_folder, write_and_say
+from repoeval_bench.cli.console import echo, print_tables
+from repoeval_bench.cli.options import OUTPUT, runs_folder, write_and_say
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count, plural
@@ -36,7 +36,7 @@ from repoeval_bench.report.table import (
     with_notes,
 )
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
-from repoeval_bench.report.verdict import choice_record, choice_sentences
+from repoeval_bench.report.verdict import choice_sentences
 from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
@@ -100,8 +100,8 @@ class Leaderboards:
 
     @property
     def n_runs(self) -> int:
-        """The number of ranked runs; a run on several leaderboards counts once."""
-        return len({entry.run_id for leaderboard in self.ranked for entry in leaderboard.entries})
+        """The number of ranked runs."""
+        return sum(len(leaderboard.entries) for leaderboard in self.ranked)
 
 
 def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
@@ -253,7 +253,7 @@ def summary(leaderboards: Leaderboards) -> str:
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
 def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
-    """Return the columns of a leaderboard, with a `RankedRun` a row, for tables, CSV, JSON and pages."""
+    """Return the columns of a leaderboard, with a `RankedRun` a row, for tables and CSV."""
     measure, over = leaderboard.measure, leaderboard.over
 
     def share(entry: RankedRun) -> float | None:
@@ -305,22 +305,6 @@ def _mean_nws(entry: RankedRun) -> float | None:
     return sizes.mean if sizes else None
 
 
-def leaderboard_records(leaderboards: Leaderboards) -> dict[str, Any]:
-    """Return the leaderboards, and the folders that are not ranked, as plain values."""
-    records = [
-        _about(leaderboard)
-        | {
-            "measure": leaderboard.measure,
-            "clustered_by": leaderboard.clustered_by,
-            "entries": [record_of(columns, entry) for entry in leaderboard.entries],
-            "choice": leaderboard.choice and choice_record(leaderboard.choice),
-        }
-        for leaderboard in leaderboards.ranked
-        for columns in [leaderboard_columns(leaderboard)]
-    ]
-    return {"boards": records, "not_ranked": leaderboards.not_ranked}
-
-
 def leaderboard_csv(leaderboards: Leaderboards) -> str:
     """Return a line per run and leaderboard, numbers in full precision; empty cells are not known."""
     return as_csv(
@@ -342,8 +326,7 @@ def _about(leaderboard: Leaderboard) -> dict[str, Any]:
 @click.command("leaderboard")
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Write all rows as CSV too.")
 @runs_folder
-@json_option
-def leaderboard_command(*, out: Path, output: Path | None, as_json: bool) -> None:
+def leaderboard_command(*, out: Path, output: Path | None) -> None:
     """Rank the runs in --out by protocol and data, never across them.
 
     Unfinished folders, and runs of another version, are named with the reason. `report RUN RUN` writes a page about
@@ -352,8 +335,5 @@ def leaderboard_command(*, out: Path, output: Path | None, as_json: bool) -> Non
     ranked = leaderboards(run_folders(out))
     if output:
         write_and_say(output, leaderboard_csv(ranked), "another file with -o")
-    if as_json:
-        print_json(leaderboard_records(ranked))
-        return
     print_tables(leaderboard_tables(ranked))
     echo(summary(ranked))

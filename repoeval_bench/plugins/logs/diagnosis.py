@@ -20,10 +20,10 @@ from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, plain, runs_folder
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.words import count, few
+from repoeval_bench.core.words import count, few, one_line
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.report.table import Column, Table, figures, make_table
-from repoeval_bench.report.text import heading, printable
+from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import find_run
 
 if TYPE_CHECKING:
@@ -482,7 +482,7 @@ def _checks_table(checks: Sequence[Check], title: str) -> Table:
         (
             check.status,
             check.name,
-            printable(check.says),
+            one_line(check.says),
             tuple(f"{_named(name)}: {_number(value)}" for name, value in check.numbers.items()),
             tuple(f"{name} {value:g}" for name, value in check.limits.items()),
         )
@@ -507,7 +507,7 @@ def _worst_tables(diagnosis: Diagnosis) -> list[Table]:
     """One table per query: gold above, then the run's top 10, relevant ones marked."""
     return [
         make_table(
-            [*figures("rank", number="d"), printable(diagnosis.retriever)],
+            [*figures("rank", number="d"), one_line(diagnosis.retriever)],
             [(hit.rank, ("* " if hit.relevant else "  ") + _location_text(hit.place)) for hit in query.top],
             title=f"{number}. {_about(query, diagnosis.measure)}",
         )
@@ -519,18 +519,18 @@ def _about(query: WorstQuery, measure: str) -> str:
     first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
     gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
     lines = [
-        f"{printable(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}",
+        f"{one_line(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}",
         f"target ({query.relevant}): {gold or 'no chunk'}",
     ]
     if query.query:
         words = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
         # A prompt ends where code is to be written, so its last line says what is asked for.
-        lines.append(f"query ends: {printable(words[-1][:_TEXT]) if words else ''}")
+        lines.append(f"query ends: {one_line(words[-1][:_TEXT]) if words else ''}")
     return "\n".join(lines)
 
 
 def _location_text(location: ResultLocation) -> str:
     """`file:13-40` with lines as editors count them, else the chunk's id."""
     if location.file is None or location.start_line is None or location.end_line is None:
-        return printable(location.chunk_id)
-    return printable(f"{location.file}:{location.start_line + 1}-{location.end_line}")
+        return one_line(location.chunk_id)
+    return one_line(f"{location.file}:{location.start_line + 1}-{location.end_line}")

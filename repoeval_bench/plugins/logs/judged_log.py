@@ -12,8 +12,7 @@ from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals, robust_error
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
-from repoeval_bench.metrics import CEILING, SHARE, Measure, score_run
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.metrics import measure_of, score_run
 
 if TYPE_CHECKING:
     from repoeval_bench.analysis.records import Interval
@@ -49,7 +48,7 @@ class JudgedLog:
     def of(cls, scores: QueryScores, rows: Iterable[LogRow], qrels: Qrels) -> Self:
         """Join scored queries with a log and its judgements."""
         by_query = {row.query_id: row for row in rows}
-        plain = [name for name in scores.values if name not in UNREGISTERED and not name.endswith((CEILING, SHARE))]
+        plain = [(name, measure_of(name)) for name in scores.values]
         return cls(
             rows=by_query,
             unanswerable=tuple(row for row in by_query.values() if row.no_answer and row.query_id not in qrels),
@@ -57,7 +56,7 @@ class JudgedLog:
             clusters=scores.clusters,
             clustered_by=scores.cluster_kind,
             qrels={query_id: qrels.get(query_id, {}) for query_id in scores.query_ids},
-            measures=tuple(name for name in plain if Measure.parse(name).needs == {"ranking"}),
+            measures=tuple(name for name, measure in plain if measure and measure.needs == {"ranking"}),
         )
 
     def where(self, has: Callable[[LogRow], bool]) -> Self:

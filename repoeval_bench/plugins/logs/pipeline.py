@@ -16,9 +16,8 @@ import click
 import numpy as np
 
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
-from repoeval_bench.cli.options import INPUT, depth_option, json_option, plain, runs_folder, title_of
+from repoeval_bench.cli.options import depth_option, json_option, plain, runs_folder, title_of
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judged_log import (
     JudgedLog,
@@ -30,7 +29,6 @@ from repoeval_bench.plugins.logs.judged_log import (
     resolve_depth,
     share_of,
 )
-from repoeval_bench.plugins.logs.records import LogError, Negative, read_rows
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
@@ -254,7 +252,7 @@ def pipeline_report(run: RunView, *, k: int | None = None, sections: Sequence[st
         if name == "no-answer":
             return false_evidence(log)
         search_only = not run.metrics.imported and run.metrics.embedder != NO_EMBEDDER
-        times = {row.query_id: row.latency_ms for row in run.timings.rows if row.query_id}
+        times = {row.query_id: row.latency_ms for row in run.timings if row.query_id}
         return latency(times, search_only=search_only)
 
     result = tuple(map(section, dict.fromkeys(sections)))
@@ -273,58 +271,26 @@ NUMBERS = (1, 3, 5)
 """The usual numbers of negatives."""
 
 
-def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS, negatives: Path | None = None) -> HardNegatives:
+def hard_negatives(run: RunView, numbers: Sequence[int] = NUMBERS) -> HardNegatives:
     """Measure the loss by n hard negatives at ranks 1..n of every ranking, for each n of `numbers`.
 
-    `negatives` is a JSONL file with query_id and chunk_id, hardest first; see `negatives_section` for the default. A
-    run without a measure of ranks is a UsageError, a broken file a LogError.
+    They are chunks that no query retrieved, and push all results down. A run without a measure of ranks is a
+    UsageError.
     """
     log = JudgedLog.read(run)
     if not log.measures:
         raise UsageError(f"{run.run_id} has no measure of ranks alone; score it with ndcg@10 or the like")
-    named = read_negatives(negatives, log.qrels) if negatives else None
-    return HardNegatives(run.run_id, tuple(negatives_section(log, n, named) for n in dict.fromkeys(numbers)))
+    return HardNegatives(run.run_id, tuple(negatives_section(log, n) for n in dict.fromkeys(numbers)))
 
 
-def read_negatives(path: Path, qrels: Qrels) -> dict[str, list[str]]:
-    """Return query_id -> its negatives in the file's order, for the queries of the run.
-
-    A broken row and a chunk that is relevant are a LogError with file:line.
-    """
-    results: dict[str, list[str]] = {}
-    for number, row in read_rows(path, Negative):
-        if row.chunk_id in qrels.get(row.query_id, ()):
-            raise LogError(
-                f"{path}:{number}: {row.chunk_id!r} is relevant to {row.query_id!r}, not a negative; take the row out"
-            )
-        if row.query_id in qrels:
-            results.setdefault(row.query_id, []).append(row.chunk_id)
-    if not results:
-        raise LogError(f"{path} has no negative of the run's queries; give rows with query_id and chunk_id")
-    return results
-
-
-def negatives_section(log: JudgedLog, n: int, negatives: Mapping[str, list[str]] | None = None) -> Section:
-    """Score every measure as it is and with n negatives at ranks 1..n, with the paired change.
-
-    A negative that was retrieved moves there, and the other chunks keep their order.
-    Without `negatives`, n placeholders push the results down: the loss by n hard negatives of any corpus. A query that
-    has fewer than n negatives gets those it has.
-    """
-    placeholders = [f"\0negative {i}" for i in range(n)] if negatives is None else []
-    inserted = {q: placeholders if negatives is None else negatives.get(q, [])[:n] for q in log.query_ids}
+def negatives_section(log: JudgedLog, n: int) -> Section:
+    """Score every measure as it is and with n negatives at ranks 1..n, with the paired change."""
+    negatives = [f"\0negative {i}" for i in range(n)]
     before = log.scores(log.ranked, log.measures)
-    after = log.scores(lambda q: dict.fromkeys([*inserted[q], *log.ranked(q)]), log.measures)
+    after = log.scores(lambda q: [*negatives, *log.ranked(q)], log.measures)
     figures = changes_of(before, after, log.clusters)
-    short = sum(len(of_query) < n for of_query in inserted.values())
-    notes = (
-        (f"queries with fewer than {n} negatives in the file, which got those: {short} of {len(log)}",) if short else ()
-    )
     title = f"{count(n, 'hard negative')} at the top"
-    return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"), notes=notes)
-
-
-_FILE = "JSONL with query_id and chunk_id, hardest first; by default chunks that no query retrieved."
+    return Section(f"hard-negatives-{n}", title, figures=tuple(figures), stages=("as it is", f"with {n}"))
 
 
 @click.command("pipeline")
@@ -368,22 +334,18 @@ def pipeline_command(*, run: str, k: int | None, sections: tuple[str, ...], out:
     show_default=True,
     help="Number of negatives; may be repeated.",
 )
-@click.option("--negatives", type=INPUT, metavar="FILE", help=_FILE)
 @runs_folder
 @json_option
-def hard_negatives_command(
-    *, run: str, numbers: tuple[int, ...], negatives: Path | None, out: Path, as_json: bool
-) -> None:
+def hard_negatives_command(*, run: str, numbers: tuple[int, ...], out: Path, as_json: bool) -> None:
     """Insert hard negatives at ranks 1..n of every ranking of RUN, and print each measure's loss."""
     stored = find_run(run, out)
-    result = hard_negatives(stored, numbers, negatives)
+    result = hard_negatives(stored, numbers)
     if as_json:
         print_json(plain(result))
         return
     print_paragraph(title_of(stored))
     for section in result.sections:
         print_tables(_tables(section))
-        print_lines(f"note: {note}" for note in section.notes)
 
 
 def _tables(section: Section) -> list[Table]:

@@ -74,13 +74,6 @@ class Calibrated(Record):
     chunk_id: str | None = None
 
 
-class Negative(Record):
-    """A chunk that looks relevant to a query and is not."""
-
-    query_id: Name
-    chunk_id: Name
-
-
 _Model = TypeVar("_Model", bound=Record)
 
 

@@ -33,7 +33,6 @@ from repoeval_bench.report.html.tables import (
     candidates_ranked,
     candidates_table,
     kind_of,
-    origin_table,
     page_runs,
     page_table,
     ranking,
@@ -43,6 +42,7 @@ from repoeval_bench.report.html.tables import (
 from repoeval_bench.report.plots import figures, ranked_figure
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_command import run_command
+from repoeval_bench.report.scores import footnotes
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, verdict
@@ -157,7 +157,7 @@ def report_page(
             shlex.join(["repoeval-bench", "report", *(() if answer else ids), "-o", Path(output).name]),
         ],
         skipped=[*dict.fromkeys(file for run in stored for file in (*run.manifest.skipped, *run.manifest.undecodable))],
-        origin=page_table(origin_table(runs)),
+        made=[_made(run) for run in stored],
         characters_note=CHARACTERS_NOTE.capitalize(),
         version=version("repoeval-bench"),
         style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
@@ -232,6 +232,13 @@ def _run_colours(stored: Sequence[RunView]) -> str:
     return "".join(
         f".run{index} {{ --run: var({variables[look.colour]}); }}\n" for index, look in enumerate(looks(stored))
     )
+
+
+def _made(run: RunView) -> list[str]:
+    """Return when and from which code a run was made, and its sizes, counts and losses."""
+    code = run.manifest.code
+    commit = f", commit {code.commit}{' with changes' if code.dirty else ''}" if code.commit else ""
+    return [f"{run.run_id}, made {run.manifest.created}{commit}", *footnotes(run)]
 
 
 def _shared_chunker(runs: Sequence[PageRun]) -> str:

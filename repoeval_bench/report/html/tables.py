@@ -15,11 +15,10 @@ from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.verdicts import READ, Verdict, costs
 from repoeval_bench.core.run import Qrels
-from repoeval_bench.metrics import CEILING, SHARE, TEXT_MEASURES, Measure, lower_is_better
-from repoeval_bench.metrics.measure import UNREGISTERED
+from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
 from repoeval_bench.report.recommendation import candidate_columns, evidence_name
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, make_table, number, table_of
-from repoeval_bench.report.text import COUNTS, explained, full_outcome_name, heading, interval, printable, short_names
+from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
+from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, short_names
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.query_scores import QueryScores
@@ -105,8 +104,8 @@ class RankedRow:
 class Ranking:
     """The rows, best first, and the names of the columns; `unit` is empty where no cost is known.
 
-    `explained` says what the measure means, `to` names the first row, `filled` and `hollow` say what the markers mean.
-    The plot has differences times `scale`; `axis` names their unit, and `digits` is their format in words.
+    `explained` says what the measure means, `to` names the first row. The plot has differences times
+    `scale`; `axis` names their unit, and `digits` is their format in words.
     """
 
     measure: str
@@ -114,8 +113,6 @@ class Ranking:
     unit: str
     rows: tuple[RankedRow, ...]
     to: str = "best"
-    filled: str = "significantly worse than the best"
-    hollow: str = "may be as good"
     axis: str
     scale: float = 1.0
     digits: str = "+.4f"
@@ -225,8 +222,6 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
         unit="tokens",
         rows=tuple(rows),
         to="choice",
-        filled="significantly worse than the choice by one of the tasks",
-        hollow="no significant difference",
     )
 
 
@@ -254,7 +249,7 @@ def page_table(table: Table, runs: Sequence[int] = ()) -> dict[str, Any]:
     return {
         "heads": [
             {
-                "name": printable(column.name or column.key),
+                "name": column.name or column.key,
                 "key": column.key,
                 "meaning": column.meaning,
                 "right": column.align == "right",
@@ -272,10 +267,10 @@ def _cell(column: Column, cell: Cell) -> PageCell:
     if isinstance(cell, Estimate):
         return PageCell(format(cell.value, column.number), interval(cell.ci, column.number), cell.value)
     if isinstance(cell, tuple):
-        first, *rest = map(printable, cell)
+        first, *rest = cell
         return PageCell(first, "; ".join(rest))
     value = cell if isinstance(cell, int | float) else None
-    return PageCell(printable(column.written(cell)), value=value)
+    return PageCell(column.written(cell), value=value)
 
 
 MEASURES = (
@@ -304,13 +299,13 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
         return lambda run: Estimate(*estimate) if (estimate := means[run.stored.folder].get(name)) else None
 
     def score(name: str) -> Column:
-        known = name not in UNREGISTERED and not name.endswith((CEILING, SHARE))
+        known = measure_of(name)
         return number(
             heading(name),
             mean(name),
             ".3f",
             key=name,
-            meaning=Measure.parse(name).definition.meaning if known else "",
+            meaning=known.definition.meaning if known else "",
             interval=True,
             lowest_first=lower_is_better(name),
         )
@@ -324,36 +319,3 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
     )
     named = Column(name=kind, value=lambda run: run.short)
     return [named, score(first), share, *map(score, names[1:])]
-
-
-def origin_table(runs: Sequence[PageRun]) -> Table:
-    """Return a column for each run, and a row for each fact, count and version that any of them has."""
-    origins = [_origin(run.stored) for run in runs]
-    names = dict.fromkeys(name for origin in origins for name, value in origin.items() if value)
-    columns = ["what", *(run.short for run in runs)]
-    return make_table(columns, ([name, *(origin.get(name, "") for origin in origins)] for name in names))
-
-
-def _origin(run: RunView) -> dict[str, str]:
-    metrics, manifest = run.metrics, run.manifest
-    config, code = manifest.config, manifest.code
-    identity = config.embedder_identity if config else {}
-    choices = config.choices.as_json() if config else {}
-    counts = metrics.counts.as_json()
-    return {
-        "run": run.run_id,
-        "made": manifest.created,
-        "commit": f"{code.commit or ''}{' with changes' if code.dirty else ''}",
-        "dataset": metrics.dataset.label,
-        "fingerprint": metrics.dataset.fingerprint,
-        "definition": config.pack if config else "",
-        "chunker": metrics.chunker,
-        "retriever": metrics.retriever,
-        "embedder": metrics.embedder,
-        **{f"embedder: {key}": str(value) for key, value in identity.items()},
-        "depth k": str(metrics.k),
-        "protocol": metrics.protocol,
-        **{f"protocol: {key}": str(value) for key, value in choices.items() if key != "name"},
-        **{COUNTS.get(name, name): f"{value:,}" for name, value in counts.items() if isinstance(value, int)},
-        **{name: str(version) for name, version in manifest.versions.items()},
-    }

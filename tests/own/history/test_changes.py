@@ -4,8 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from repoeval_bench.own.history.changes import line_diff, one_file, read_change, renames_of
-from repoeval_bench.own.history.gold import find_gold
+from repoeval_bench.own.history.changes import find_gold, line_diff, one_file, read_change, renames_of
 from repoeval_bench.own.history.repository import FileChange
 from support.history import go_file, python_file, script_file
 

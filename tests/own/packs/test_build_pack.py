@@ -15,7 +15,6 @@ from repoeval_bench.dataset.reading.sampling import PROMPT_TOKENS, tokens_of
 from repoeval_bench.dataset.shipped import task_set_of_pack
 from repoeval_bench.dataset.verification import verify
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
-from repoeval_bench.own.references.steps import TooManyStepsError
 from repoeval_bench.protocols.uses import with_used
 from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
 from support.scip import document, occurrence
@@ -44,7 +43,6 @@ def test_a_pack_has_the_code_and_counts_what_it_leaves_out(pack):
     (source,) = pack.content.sources
     assert source.files == {"go": 1, "java": 1, "python": 1, "typescript": 1}
     assert source.left_out == LEFT_OUT
-    assert source.licence == "MIT"
     assert Pack.find(str(pack.root)).content == pack.content
     assert pack.content.levels["function"].left_out["short"] > 0
     root = pack.root / "repositories" / "mixed"
@@ -109,8 +107,6 @@ def test_a_pack_says_what_its_tasks_use(pack, tmp_path):
     assert used["undocumented"] == dict.fromkeys(("Ledger", "Ledger.record_payment", "settle_debts"), "imported")
     counted = pack.content.levels["function"].uses
     assert counted.tasks == sum(map(bool, used.values()))
-    assert counted.resolved["imported"] > 5
-    assert counted.without["builtin"] > 5
 
 
 def write_index(path, *occurrences):
@@ -136,7 +132,6 @@ def test_an_index_says_what_names_cannot(tmp_path):
     used = {task.repo: task.uses for task in load_benchmark(packs[0].root, home=tmp_path).tasks}
     assert [(use.definition.name, use.tier) for use in used["one"]] == [("Tax.of", "resolved")]
     assert used["two"] == ()
-    assert packs[0].content.levels["function"].uses.resolved["resolved"] == 1
     one, two = (source.model_dump() for source in packs[0].content.sources)
     assert one["scip_sha256"] == hashlib.sha256(Path(index).read_bytes()).hexdigest()
     assert "scip_sha256" not in two
@@ -164,9 +159,6 @@ def test_an_index_of_other_code_is_refused(tmp_path):
     assert not (tmp_path / "p").exists()
 
 
-HERE = Path(__file__).parent
-
-
 @pytest.mark.parametrize(
     ("sources", "options", "parts"),
     [
@@ -176,12 +168,10 @@ HERE = Path(__file__).parent
             ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"),
         ),
         (
-            ["x", "x"],
+            ["x"],
             {"languages": ("pyton",), "tasks": 0, "resolve": "nams"},
-            ("did you mean 'names'", "unknown language 'pyton'", "named twice", "0 tasks"),
+            ("did you mean 'names'", "unknown language 'pyton'", "0 tasks"),
         ),
-        # A folder is one source in every spelling.
-        ([HERE, HERE / ".." / HERE.name], {}, ("is named twice",)),
         *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
         *(([element], {}, ()) for element in ("pypi:click", "npm:zod", "npm:@a@1")),
     ],
@@ -198,7 +188,7 @@ def test_names_are_left_alone_where_asked(code, tmp_path):
     assert not [*pack.root.glob("tasks/*.tsv")]
     assert all(level.uses is None for level in pack.content.levels.values())
     with pytest.raises(DatasetError, match="data build --resolve names"):
-        with_used(load_benchmark(pack.root, home=tmp_path), "uses")
+        with_used(load_benchmark(pack.root, home=tmp_path))
 
 
 def test_another_seed_draws_others(code, tmp_path):
@@ -338,7 +328,7 @@ def test_names_of_a_repository_that_is_too_large_are_not_resolved(code, tmp_path
     for counted in pack.content.levels.values():
         assert counted.uses is not None
         assert counted.uses.unread == counted.tasks
-        assert counted.uses.names == 0
+        assert counted.uses.tasks == 0
 
 
 def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
@@ -351,16 +341,16 @@ def test_a_file_is_read_once_for_all_candidates_in_it(tmp_path, monkeypatch):
     assert len(read) == 1
 
 
-def test_tasks_of_too_many_steps_are_counted_as_unread(code, tmp_path, monkeypatch, notices):
-    monkeypatch.setattr("repoeval_bench.own.references.steps.Steps.take", too_many)
+def test_tasks_in_code_that_is_nested_too_deeply_are_counted_as_unread(code, tmp_path, monkeypatch, notices):
+    monkeypatch.setattr("repoeval_bench.own.references.python_names.names_of", too_deep)
     pack = build(tmp_path / "p", code)
     unread = sum(level.uses.unread for level in pack.content.levels.values())
     assert unread > 0
     assert any(line.startswith(f"note: protocol uses skips {unread} unread tasks of mixed: ") for line in notices)
 
 
-def too_many(*_):
-    raise TooManyStepsError
+def too_deep(*_):
+    raise RecursionError
 
 
 LONG = {

@@ -70,15 +70,6 @@ def test_a_name_and_a_docstring_ask_for_what_the_test_calls_without_its_names():
     assert questions.unscored == 3
 
 
-def test_names_can_be_left_in_and_the_same_tests_ask():
-    """The variant shows what names in a question help."""
-    masked, named = questions_of_tests(benchmark()), questions_of_tests(benchmark(), named=True)
-    assert [task.places for task in masked.tasks] == [task.places for task in named.tasks]
-    assert named.tasks[0].prompt == ("settle debts skips names without text. Ledger.settle_debts gives nobody twice.")
-    assert named.tasks[1].prompt == "parse entry of text with two commas"
-    assert masked.fingerprint != named.fingerprint
-
-
 def test_tests_are_not_searched():
     """The corpus is the code alone, with its docstrings."""
     (files,) = questions_of_tests(benchmark()).files.values()
@@ -152,9 +143,8 @@ def test_code_without_such_tests_asks_nothing(files):
         questions_of_tests(benchmark(files))
 
 
-def test_names_are_left_in_what_tests_ask_alone():
-    assert Protocol.parse("tests+query=named").query == "named"
-    for wrong in ("context+query=named", "docstring+query=named", "tests+query=tail:2", "tests+exclusion=prompt"):
+def test_what_tests_ask_is_the_whole_query_and_hides_nothing():
+    for wrong in ("tests+query=tail:2", "tests+exclusion=prompt"):
         with pytest.raises(UsageError):
             Protocol.parse(wrong)
 

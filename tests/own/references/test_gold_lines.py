@@ -27,7 +27,7 @@ def test_the_line_of_the_name_is_gold(case, times):
     code = "".join(f"{line[1:]}\n" for line in marked) + TASKS[case.rpartition(".")[2]]
     target_span = next(at for at, line in enumerate(code.splitlines()) if "HOLE" in line)
     result = uses({case: code}, case, target_span, target_span + 1)
-    gold = next(use.definition.lines for use in result.used if use.definition.name.endswith("far"))
+    gold = next(use.definition.lines for use in result if use.definition.name.endswith("far"))
     name = next(at for at, line in enumerate(marked) if line[0] == ">")
     last = next((at for at, line in enumerate(marked) if line[0] == "<"), name)
     # A class is around it in Java; a plain comment does not document.

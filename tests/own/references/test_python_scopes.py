@@ -18,7 +18,7 @@ from support.written import uses
 def test_of_what_is_tried_and_done_instead_the_first_in_the_file_is_meant(first):
     module = f"try:\n    import nothing\n    {first}\nexcept ImportError:\n    def fast(): return 2\n"
     module += "else:\n    def fast(): return 3\n"
-    (result,) = uses({"a.py": module, "task.py": "from a import fast\nfast\n"}, "task.py", 1, 2).used
+    (result,) = uses({"a.py": module, "task.py": "from a import fast\nfast\n"}, "task.py", 1, 2)
     assert result.definition.lines == LineSpan(2, 3)
 
 

@@ -11,7 +11,7 @@ FILES = {
     "till.py": "from shop.goods import Item\n\n\ndef pay(item: Item):\n    return item.price()\n",
     "bin/run.go": "package main\n\nfunc help() {}\n\nfunc main() {\n\thelp()\n}\n",
     "notes.txt": "Item\n",
-    "deep.go": f"package main\n\nfunc f() {{\n\tx({'(' * 5000}1{')' * 5000})\n}}\n",
+    "deep.py": f"x: {'list[' * 1500}int{']' * 1500}\nx.y\n",
 }
 
 
@@ -27,7 +27,7 @@ WRONG = {
     "no such file": ("other.py", LineSpan(0, 1), UsageError, "other.py with lines 0 to 1 is not in these files"),
     "lines behind its end": ("till.py", LineSpan(4, 9), UsageError, "till.py with lines 4 to 9"),
     "no code": ("notes.txt", LineSpan(0, 1), UsageError, "notes.txt is in no language that is read"),
-    "too deep": ("deep.go", LineSpan(3, 4), DatasetError, "deep.go cannot be read"),
+    "too deep": ("deep.py", LineSpan(1, 2), DatasetError, "deep.py cannot be read"),
 }
 
 

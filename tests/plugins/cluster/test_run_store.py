@@ -251,7 +251,6 @@ def test_a_reader_follows_the_store(tmp_path, notices):
     [
         ("file://shared/x", 2, "file://shared/x has no whole path; write file:///shared/x, or file:///"),
         ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
-        ("memory://runs", 2, "memory://runs is gone when the command ends; give a folder, or a store such as s3://"),
         ("file:/shared", 2, "file:/shared is not a URL; write file:///shared, or ./file:/shared for a folder"),
         ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),
         ("s3://bucket", 2, "Install s3fs to access S3"),

@@ -145,6 +145,6 @@ def test_an_answer_with_other_fields_is_still_read(model, cache):
     settings = json.dumps({"stop": [], "max_tokens": 20})
     key = text_key(key_prefix("completion", identity, settings), request.prompt)
     old = {"text": "    pass\n", "finish": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
-    cache.write({key: json.dumps(old).encode()}, "completion", identity)
+    cache.write({key: json.dumps(old).encode()})
     answers, sent = answer_all(model, [request], cache)
     assert (sent, answers[request].text) == (0, "    pass\n")

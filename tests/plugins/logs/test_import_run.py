@@ -90,7 +90,7 @@ def test_what_cannot_be_imported(logs, tmp_path):
     log, gold, _ = logs
     none = write_rows(tmp_path / "none.jsonl", [{"query_id": "zz", "chunk_id": "a"}])
     assert "share no query" in one_sentence(bench("logs", "import", log, "--gold", none), 2)
-    assert "did you mean 'ndcg'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
+    assert "did you mean 'ndcg@3'" in one_sentence(bench("logs", "import", log, "--gold", gold, "-m", "ndgc@3"), 2)
     log.write_text(log.read_text() + "{}\n")
     message = one_sentence(bench("logs", "import", log, "--gold", gold, "--out", tmp_path / "results"), 2)
     assert "log.jsonl:4" in message

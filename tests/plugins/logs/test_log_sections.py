@@ -12,7 +12,6 @@ from repoeval_bench.plugins.logs.pipeline import (
     freshness,
     latency,
     negatives_section,
-    read_negatives,
     reranker,
     router,
 )
@@ -161,12 +160,9 @@ def test_latency_per_step_and_together():
 
 
 def test_the_loss_to_negatives_by_hand():
-    """x at 1 and 2 moves to 2 and 3; named ones that stood above already change nothing."""
+    """x at 1 and 2 moves to 2 and 3."""
     figures = by_name(negatives_section(PLAIN, 1))
     assert (figures["mrr"].before, figures["mrr"].after) == (0.75, pytest.approx((1 / 2 + 1 / 3) / 2))
-    named = negatives_section(PLAIN, 2, {"b": ["y"]})
-    assert by_name(named)["mrr"].value == 0
-    assert named.notes == ("queries with fewer than 2 negatives in the file, which got those: 2 of 2",)
 
 
 def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
@@ -178,26 +174,20 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     assert rows[0] == {"query_id": "a", "chunk_id": "w", "grade": None, "query": "why", "text": "text of w"}
 
 
-def negatives_of(path):
-    return read_negatives(path, PLAIN.qrels)
-
-
 @pytest.mark.parametrize(
-    ("read", "content", "message"),
+    ("content", "message"),
     [
-        (negatives_of, '{"query_id": "a", "chunk_id": "x"}\n', "a.jsonl:1: 'x' is relevant to 'a'"),
-        (negatives_of, '{"query_id": "zz", "chunk_id": "y"}\n', "has no negative of the run's queries"),
-        (negatives_of, '\n{"query_id": "a"}\n', "a.jsonl:2: chunk_id: it is missing"),
-        (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "a.jsonl:1: grade"),
-        (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "a.jsonl:2: 'x' is judged twice"),
-        (read_judgements, '{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
+        ('\n{"query_id": "a", "grade": 1}\n', "a.jsonl:2: chunk_id: it is missing"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": 3}\n', "a.jsonl:1: grade"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": 1}\n' * 2, "a.jsonl:2: 'x' is judged twice"),
+        ('{"query_id": "a", "chunk_id": "x", "grade": null}\n', "has no grade; write 2, 1 or 0"),
     ],
 )
-def test_broken_negatives_and_judgements_name_file_and_line(tmp_path, read, content, message):
+def test_broken_judgements_name_file_and_line(tmp_path, content, message):
     """One sentence with the place and the way out."""
     (tmp_path / "a.jsonl").write_text(content)
     with pytest.raises(ResultError) as error:
-        read(tmp_path / "a.jsonl")
+        read_judgements(tmp_path / "a.jsonl")
     assert message in str(error.value)
 
 

@@ -8,8 +8,17 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
-from repoeval_bench.own.references.tree_names import Reason, text_of
+from repoeval_bench.own.references.language_rules import (
+    EVERY,
+    NOWHERE,
+    Answer,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    Names,
+)
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -99,23 +108,19 @@ class C(LanguageRules):
             return parsed.kind != "class" and parsed.form != "macro" and re.search(r"\bstatic\b", text) is None
         return True
 
-    def of_module(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in a namespace."""
         if not names.of_namespaces(path, parts):
             return None
         matches, reason = names.free(path, NOWHERE, name)
-        return names.in_namespaces(matches, path, parts), reason or "unresolved"
+        return names.in_namespaces(matches, path, parts), reason or "unknown"
 
-    def looked_up(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the members of that name of a class in a namespace."""
         if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
             return None
         members = names.members(path, names.types(path, lines, parts)[0], name)
-        return members, None if members else "dynamic"
+        return members, None if members else "unknown"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members; those that a header only declares with their definitions in other files."""

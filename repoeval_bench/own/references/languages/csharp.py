@@ -7,12 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import NOWHERE, Imports, LanguageRules, Located, Names
+from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Imports, LanguageRules, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.tree_names import Reason
 
 _USING = re.compile(r"^[ \t\ufeff]*(global\s+)?using\s+(?:global::)?([\w.]+)\s*;", re.MULTILINE)
 
@@ -31,9 +29,7 @@ class CSharp(LanguageRules):
         used = [using.split(".") for _, using in _USING.findall(names.imports.files[path].text)]
         yield {(*space, *parts) for space in around for parts in (*used, *_used_everywhere(names.imports))}
 
-    def of_module(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the class of that name in the namespace `parts`."""
         spaces = {(*space, *parts) for space in _around(names, path, lines)}
         named = names.free(path, NOWHERE, name)[0]

@@ -8,12 +8,19 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
+from repoeval_bench.own.references.language_rules import (
+    EVERY,
+    NOWHERE,
+    Answer,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    Names,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.tree_names import Reason
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")
@@ -73,9 +80,7 @@ class Java(LanguageRules):
             return None
         return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
 
-    def of_module(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the class of that name in the package `parts`."""
         files = _class(names.imports, [*parts, name])
         return (names.in_files(path, files, name), None) if files else None
@@ -85,9 +90,7 @@ class Java(LanguageRules):
         outer = names.bare(path, NOWHERE, parts[-2])[0]
         return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
 
-    def looked_up(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the class of that name if `parts` are a package."""
         named = names.of_module(path, lines, parts, name)[0]
         return (named, None) if named else None

@@ -8,8 +8,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import EVERY, NOWHERE, Import, Imports, LanguageRules, Located, Names
-from repoeval_bench.own.references.tree_names import Reason, text_of
+from repoeval_bench.own.references.language_rules import (
+    EVERY,
+    NOWHERE,
+    Answer,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    Names,
+)
+from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -98,9 +107,7 @@ class Rust(LanguageRules):
             here = here[:-1] if part == "super" else here
         return "::".join(("crate", *here, *(part for part in rest if part not in ("self", "super"))))
 
-    def of_module(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
         start = path
         if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
@@ -111,9 +118,7 @@ class Rust(LanguageRules):
         matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
         return (matches, None) if matches else None
 
-    def looked_up(
-        self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str
-    ) -> tuple[Sequence[Located], Reason | None] | None:
+    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of that name in the module at a path, else the members of the type there."""
         if (matched := self.of_module(names, path, lines, parts, name)) is not None:
             return matched
@@ -121,7 +126,7 @@ class Rust(LanguageRules):
             return None
         classes, reason = names.types(path, lines, parts)
         members = names.members(path, classes, name)
-        return members, None if members else reason or "dynamic"
+        return members, None if members else reason or "unknown"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
