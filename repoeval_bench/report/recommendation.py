@@ -322,7 +322,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     setups: list[tuple[str, tuple[str, ...]]] = []
     default = recommendation.default
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
-    best = default or (recommendation.decision and recommendation.decision.choice)
+    best = default or (recommendation.decision.choice if recommendation.decision else None)
     named = "the default" if default else "the choice"
     beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
