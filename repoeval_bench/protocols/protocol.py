@@ -91,7 +91,7 @@ class Protocol:
             ),
             "a docstring shares more words with its code than a stranger's question does": self.tasks == "docstring",
             "about half of these queries do not describe what their test calls": self.tasks == "tests",
-            "the targets are the lines that one author changed; other lines may answer as well": self.tasks
+            "the targets are the lines around what one author changed; other lines may answer as well": self.tasks
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",

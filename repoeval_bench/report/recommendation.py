@@ -322,7 +322,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     setups: list[tuple[str, tuple[str, ...]]] = []
     default = recommendation.default
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
-    best = default or (recommendation.decision and recommendation.decision.choice)
+    best = default or (recommendation.decision.choice if recommendation.decision else None)
     named = "the default" if default else "the choice"
     beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
@@ -477,9 +477,15 @@ def _close(recommendation: Recommendation) -> str:
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"In {evidence_name(evidence)}, {name} is significantly better than the choice.")
-    if not parts:
-        parts.append(_none_differs(recommendation))
     most = _largest(recommendation)
+    needed = fewest_clusters(comb(len(most.means), 2))
+    if not parts and most.n_clusters < needed:
+        return (
+            f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
+            f"candidates, at least {needed} are needed before any difference can be significant."
+        )
+    if not parts:
+        parts.append("No other candidate differs significantly from the choice.")
     if most.n_clusters < _SMALL:
         parts.append(f"With so few {plural(most.clustered_by)}, that is weak evidence.")
     return " ".join(parts)
@@ -488,18 +494,6 @@ def _close(recommendation: Recommendation) -> str:
 def _largest(recommendation: Recommendation) -> Evidence:
     """Return the evidence with the most clusters."""
     return max(recommendation.evidence, key=lambda evidence: evidence.n_clusters)
-
-
-def _none_differs(recommendation: Recommendation) -> str:
-    """Return why no candidate differs significantly: the files may be too few for any difference to."""
-    most = _largest(recommendation)
-    needed = fewest_clusters(comb(len(most.means), 2))
-    if most.n_clusters >= needed:
-        return "No other candidate differs significantly from the choice."
-    return (
-        f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
-        f"candidates, at least {needed} are needed before any difference can be significant."
-    )
 
 
 def evidence_name(evidence: Evidence) -> str:

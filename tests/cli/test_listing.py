@@ -69,7 +69,8 @@ def test_an_unknown_name_is_refused_with_the_nearest(kind, name, message):
 @pytest.mark.parametrize("measure", [*EVAL_MEASURES, *DEFINITION_MEASURES])
 def test_the_headings_of_tables_are_explained(measure):
     """A measure is explained, and asked for, by the name that tables give it."""
-    assert explanation("measures", heading(measure)).startswith(f"{measure}: ")
+    shown = heading(measure)
+    assert explanation("measures", shown).startswith(f"{shown} ({measure}): ")
     assert str(Measure.parse(heading(measure))) == measure
 
 
