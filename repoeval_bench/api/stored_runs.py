@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from repoeval_bench.analysis.gates import GateConfig
     from repoeval_bench.analysis.records import Comparison, Comparisons
     from repoeval_bench.analysis.verdicts import Choice
-    from repoeval_bench.analysis.verification import Verification
 
 
 NamedRun = RunView | str | Path

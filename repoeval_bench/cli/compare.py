@@ -115,8 +115,8 @@ def compare_command(  # longer than 60 lines: each option has its line
             )
             print_json(record.as_json())
         else:
-            unmade = {"skipped": skipped, "failed": failed}
-            print_answer(stored, out, comparisons, base, **unmade, details=details, remembered=remembered)
+            about: dict[str, Any] = {"skipped": skipped, "failed": failed, "details": details}
+            print_answer(stored, out, comparisons, base, **about, remembered=remembered)
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:

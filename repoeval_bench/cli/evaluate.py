@@ -86,8 +86,8 @@ def _print(runner: Runner, runs_by_setting: Sequence[Sequence[RunView]], out: Pa
     for number, (setting, runs) in enumerate(zip(runner.settings, runs_by_setting, strict=True)):
         if len(runs_by_setting) > 1:
             echo(("\n" if number else "") + f"protocol {setting.resolved_protocol().name}\n")
-        unmade = {"skipped": runner.skipped_of(setting), "failed": runner.failed_of(setting)}
-        print_answer(runs, out, **unmade, details=details, remembered=False)
+        skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
+        print_answer(runs, out, skipped=skipped, failed=failed, details=details, remembered=False)
 
 
 def _protocols(fields: Mapping[str, Any]) -> tuple[str, ...]:
@@ -222,8 +222,8 @@ def run_command(  # longer than 60 lines: each option has its line
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
-                unmade = {"skipped": skipped, "failed": failed}
-                print_answer(runs, out, comparisons, base, **unmade, details=details, remembered=remembered)
+                about: dict[str, Any] = {"skipped": skipped, "failed": failed, "details": details}
+                print_answer(runs, out, comparisons, base, **about, remembered=remembered)
                 echo()
         if as_json:
             print_json(results)

@@ -187,16 +187,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **l
 @no_text_option
 @name_option
 @runs_folder
-@json_option
-def report_command(
-    *,
-    runs: tuple[str, ...],
-    output: Path,
-    no_text: bool,
-    names: tuple[str, ...],
-    out: Path,
-    as_json: bool,
-) -> None:
+def report_command(*, runs: tuple[str, ...], output: Path, no_text: bool, names: tuple[str, ...], out: Path) -> None:
     """Write a page about one RUN or several; without RUN, about the last recommendation or comparison.
 
     The page is one file that needs no network.
@@ -212,5 +203,3 @@ def report_command(
     note(f"making a page about {count(len(stored), 'run')}")
     page = report_page(stored, str(output), answer=answer, text=not no_text)
     write_and_say(output, page, "another file with -o")
-    if as_json:
-        print_json({"written": str(output), "runs": [run.run_id for run in stored]})

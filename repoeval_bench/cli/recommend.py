@@ -101,13 +101,14 @@ def recommend_command(
     if execution.executor is None:
         start_server(request.chunkers)
     with executor_of(execution, out=out, home=home) as executor:
-        source = _benchmark_of(request, out)
+        benchmark = _benchmark_of(request, out)
         history = _history(request, out, home, executor)
-        if isinstance(source, NoTaskError) and history and history.data:
-            source = history.data.source
-        if isinstance(source, NoTaskError):
-            recommendation, shown, source = _unmeasured(source, history, request), request, request.source
+        if isinstance(benchmark, NoTaskError) and history and history.data:
+            benchmark = history.data.source
+        if isinstance(benchmark, NoTaskError):
+            recommendation, shown = _unmeasured(benchmark, history, request), request
         else:
+            source = benchmark
             recommendation, shown = _recommend(request, source, history, executor, out=out, home=home)
     if recommendation.runs or recommendation.default:
         try:

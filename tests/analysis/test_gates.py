@@ -161,7 +161,7 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
     ):
         assert piece in str(error.value), piece
     # No second mistake follows from a key that is misspelled: neither of itself, nor of a rule over it and another.
-    assert str(error.value).startswith("11 mistakes")
+    assert str(error.value).startswith("12 mistakes")
     assert "gates[5].max_drop" not in str(error.value)
 
 

@@ -1,7 +1,5 @@
 """The steps of a completion, in order: fragments, prompts, answers cut at their end, scores, a run folder."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -9,13 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from statistics import fmean
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import click
 from annotated_types import Ge
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
@@ -63,10 +62,6 @@ from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import DataRequest, Flag, Request
 from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
-
 
 Context = Literal["none", "retrieved"]
 """The context above the code."""

@@ -12,20 +12,15 @@ target's first line. For the levels `line` and `api` as many non-blank lines are
 RepoCoder does. Stops lie outside the kept lines, so they save tokens and change no score.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.dataset.reading.sampling import tokens_of
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 LAYOUT = "repocoder 1"
 """Version of the layout, part of the identity of every completed run."""

@@ -3,8 +3,6 @@
 Each distinct request is sent only once: every answer is cached when it arrives, so a repeated command resumes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

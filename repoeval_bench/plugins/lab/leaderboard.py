@@ -4,20 +4,19 @@ Two runs are on one leaderboard if `compare` would compare them: by protocol, da
 precision of vectors. A folder that cannot be ranked is listed with its reason.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
 from repoeval_bench.analysis.comparison import paired_differences
+from repoeval_bench.analysis.records import Interval, PairVerdict
 from repoeval_bench.analysis.statistics import mean_intervals
-from repoeval_bench.analysis.verdicts import choose
+from repoeval_bench.analysis.verdicts import Choice, choose
 from repoeval_bench.cli.console import echo, print_tables
 from repoeval_bench.cli.options import OUTPUT, runs_folder, write_and_say
 from repoeval_bench.core.errors import BenchError, UsageError
@@ -40,10 +39,6 @@ from repoeval_bench.report.verdict import choice_sentences
 from repoeval_bench.runs.parts import PACKS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval, PairVerdict
-    from repoeval_bench.analysis.verdicts import Choice
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +145,7 @@ def _check(run: RunView) -> None:
 def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
     """Return groups within which every two runs can be compared; a run joins the first that it fits."""
     groups: list[list[RunView]] = []
-    # A run without vectors has no precision: it comes last, and fits where there are vectors.
-    for run in sorted(runs, key=lambda run: not _precision(run)):
+    for run in runs:
         fitting = next((group for group in groups if _fits(run, group)), None)
         if fitting is None:
             groups.append([run])
@@ -162,7 +156,7 @@ def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
 
 def _fits(run: RunView, group: Sequence[RunView]) -> bool:
     """Return whether the run can be compared with every run of the group."""
-    if _precision(run) not in ("", _precision(group[0])) or headline_measure([run]) != headline_measure(group[:1]):
+    if headline_measure([run]) != headline_measure(group[:1]):
         return False
     try:
         check_comparable([(other, run) for other in group])

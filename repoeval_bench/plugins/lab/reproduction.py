@@ -3,15 +3,12 @@
 Nothing is tuned towards a published number: every setting below was chosen from its source's description.
 """
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -31,10 +28,7 @@ from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.request import DataRequest, RunRequest, shell_line
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.store import check_writable
-
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 MEASURES = ("ndcg@5", "ndcg@10", "recall@5", "recall@10")
 

@@ -3,18 +3,17 @@
 A verdict that changes with query, relevance or retriever is a statement about the setting, not about the chunker.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from repoeval_bench.analysis.comparison import compare
+from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import execution_options, home_option, json_option, out_option
 from repoeval_bench.core.errors import UsageError
@@ -22,14 +21,8 @@ from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
-from repoeval_bench.runs.request import by_setting
-from repoeval_bench.runs.runner import runner_on
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.request import ExecutionRequest, RunRequest
-    from repoeval_bench.runs.runner import Runner
-
+from repoeval_bench.runs.request import ExecutionRequest, RunRequest, by_setting
+from repoeval_bench.runs.runner import Runner, runner_on
 
 _OF_LINES = ("line_", "definition_")
 """Prefixes of the measures that no relevance rule changes."""

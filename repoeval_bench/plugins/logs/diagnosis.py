@@ -3,20 +3,19 @@
 A new check is one function under `check`, and a row of the table in docs/logs.md.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import click
 import numpy as np
 
 from repoeval_bench.analysis.comparable import shared_measures
+from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, plain, runs_folder
 from repoeval_bench.core.errors import UsageError
@@ -24,17 +23,14 @@ from repoeval_bench.core.words import count, few, one_line
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.report.table import Column, Table, figures, make_table
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.records import Metrics
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.runs.log import Retrieved
-    from repoeval_bench.runs.query_scores import QueryScores
-    from repoeval_bench.runs.records import Metrics
-    from repoeval_bench.runs.view import RunView
-
-    Numbers = dict[str, float | int | None]
-
+Numbers = dict[str, float | int | None]
+"""What a number is called -> its value, None where it is not known."""
 
 TOP = 10
 DEEP = 50

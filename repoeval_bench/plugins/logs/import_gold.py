@@ -5,8 +5,6 @@ log lacks a query has them too. Line measures need sources: the size of a line i
 read the same lines at the same cost.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -14,21 +12,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError, os_errors_as
 from repoeval_bench.core.places import Gold as Places
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
 from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows
 from repoeval_bench.runs.inspection import read_sources
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.spans import LineSpan
-    from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
-
+from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
 ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 """File -> chunk_id -> its lines, where they are known."""
@@ -335,7 +329,7 @@ class LineInputs:
         places: Mapping[str, ChunkPlace],
         gold: Mapping[str, Places],
         sources: Path,
-    ) -> LineInputs:
+    ) -> "LineInputs":
         """Look up the files of gold and chunks; a LogError if one of the gold's files is missing."""
         gold_files = {location.file for gold_lines in gold.values() for location in gold_lines}
         files = find_sources(sources, gold_files | {location.file for location in places.values()})

@@ -1,7 +1,5 @@
 """Store a run log of another system as a run folder, so that every command reads it like a run made here."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,24 +1,20 @@
 """A run log joined with its judgements, query by query, and figures with intervals over its queries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from typing import Literal, Self
 
 import numpy as np
 
+from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
 from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals, robust_error
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import measure_of, score_run
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.log import LogRow, Retrieved
-    from repoeval_bench.runs.query_scores import QueryScores
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.log import LogRow, Retrieved
+from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.view import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

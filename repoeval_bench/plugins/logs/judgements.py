@@ -7,17 +7,16 @@ not pulls them below the score by gold alone. A relevant chunk that the run rank
 measures the bounds are wider than the two scores.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 import numpy as np
 
+from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.statistics import LEVEL, Sample
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
 from repoeval_bench.cli.options import (
@@ -39,13 +38,9 @@ from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, effecti
 from repoeval_bench.plugins.logs.records import Calibrated, Judgement, LogError, read_rows
 from repoeval_bench.report.table import Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, with_interval
+from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.naming import find_run, find_runs
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Interval
-    from repoeval_bench.runs.log import LogRow
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 Grades = dict[str, dict[str, int]]
 """query_id -> chunk_id -> 2, 1 or 0."""
@@ -484,8 +479,7 @@ def _corrected_lines(corrected: Corrected) -> list[str]:
 @depth_option("Number of chunks of each ranking.")
 @click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
 @runs_folder
-@json_option
-def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path, as_json: bool) -> None:
+def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
     The file hides the systems and the gold from the judge. `logs bounds RUN --judgements FILE` reads it.
@@ -496,10 +490,6 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     depth, rows = pool(stored, k)
     write_rows(output, rows)
     queries = len({row["query_id"] for row in rows})
-    if as_json:
-        run_ids = [run.run_id for run in stored]
-        print_json({"written": str(output), "runs": run_ids, "k": depth, "chunks": len(rows), "queries": queries})
-        return
     echo(
         f"{count(len(rows), 'chunk')} of {count(queries, 'query')} to be judged, "
         f"from the top {depth} of {count(len(stored), 'run')}"

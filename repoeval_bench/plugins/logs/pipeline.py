@@ -4,17 +4,15 @@ Each section is a function of a judged log. A section whose fields the log lacks
 queries; intervals are by sign flips of clusters.
 """
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
+from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.options import depth_option, json_option, plain, runs_folder, title_of
 from repoeval_bench.core.errors import UsageError
@@ -34,11 +32,7 @@ from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import NO_EMBEDDER
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.sign_flips import FloatArray
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 RAW_DEPTH = 50
 

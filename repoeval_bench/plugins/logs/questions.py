@@ -6,8 +6,6 @@ kind. Gold of whole files does not depend on chunking: every chunk of the file i
 A new benchmark is a reader and its row in `FORMATS`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

@@ -5,8 +5,6 @@ for judgements. Every other file is JSONL. TREC files have no source files, line
 come from a corpus, the other names are `not stated`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePath
 from typing import Annotated, Any, TypeVar
@@ -15,7 +13,7 @@ from pydantic import AliasChoices, Field
 
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError, UsageError, all_mistakes
-from repoeval_bench.core.validation import Plain  # noqa: TC001 - pydantic reads it
+from repoeval_bench.core.validation import Plain
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Name, PlacedRecord, Retrieved, in_full, read_log
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.trec import beir_rows, qrels_rows, read_run

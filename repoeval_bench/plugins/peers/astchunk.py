@@ -5,8 +5,6 @@ from syntax nodes, so they are not always slices of the file; its lines are righ
 it names, so two neighbours share a line where astchunk cuts within one.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

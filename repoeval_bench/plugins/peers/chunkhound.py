@@ -8,8 +8,6 @@ finds is in no chunk.
 The package brings 1.6 GB of databases and clients with it, so no other extra of this tool includes it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

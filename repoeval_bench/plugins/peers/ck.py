@@ -6,8 +6,6 @@ repeating 80 tokens. A token counts as 4.5 characters, so the size is 1,800 here
 replace the query.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

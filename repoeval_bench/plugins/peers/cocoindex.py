@@ -7,8 +7,6 @@ The package reports its use to a server when it is imported. A variable of the e
 prevents that. A program that imported the package earlier has decided for itself.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ grepai cuts in this way (yoanbernabeu/grepai, indexer/chunker.go, read at commit
 50 of them repeated. So a chunk can begin within a line. Here no chunk begins within a character.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

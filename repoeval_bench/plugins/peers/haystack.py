@@ -8,8 +8,6 @@ Haystack refuses a file that Python does not parse. So a body that is blanked be
 `pass` for Haystack.
 """
 
-from __future__ import annotations
-
 import ast
 import logging
 import os

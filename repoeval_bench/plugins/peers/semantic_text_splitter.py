@@ -3,13 +3,9 @@
 A callback measures its sizes; here they are `max_nws`, this project's unit, or `max_tokens`. Blanks at the ends of a
 chunk are left out, as by default.
 
-The time of its CodeSplitter grows with about the third power of the nesting: minutes for thousands of levels. Brackets
-nested deeper than in any real code are refused; a chain of a thousand `else if` is not, and takes long.
+The time of its CodeSplitter grows with about the third power of the nesting: minutes for thousands of levels.
 """
 
-from __future__ import annotations
-
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -20,14 +16,11 @@ from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized, counter
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, SpecError
+from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import bare_grammar
-
-_MOST_LEVELS = 1000
-_BRACKET = re.compile(r"[\[\](){}]")
 
 
 @CHUNKERS.register(requires=("semantic_text_splitter",))
@@ -50,11 +43,6 @@ class SemanticTextSplitterChunker(Peer, Sized):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the spans of the library's texts, in characters."""
         language = resolve_language(file, self.language).name if self.kind == "code" else ""
-        if language and (levels := _levels(file.text)) > _MOST_LEVELS:
-            raise ChunkError(
-                f"{file.name}: brackets are nested {levels:,} levels deep, on which {self.name} takes minutes; "
-                f"take kind=text{OR_SKIP}"
-            )
         splitter = _library(language, self.limit, self.tokenizer if self.max_tokens else None)
         return [(start, start + len(text)) for start, text in splitter.chunk_indices(file.text)]
 
@@ -65,12 +53,3 @@ def _library(language: str, size: int, tokenizer: str | None) -> Any:
     if not language:
         return library.TextSplitter.from_callback(counter(tokenizer), size)
     return library.CodeSplitter.from_callback(bare_grammar(LANGUAGES[language]), counter(tokenizer), size)
-
-
-def _levels(text: str) -> int:
-    """Return how deep brackets are nested, those in strings and comments too."""
-    depth = deepest = 0
-    for bracket in _BRACKET.finditer(text):
-        depth = depth + 1 if bracket[0] in "[({" else max(0, depth - 1)
-        deepest = max(deepest, depth)
-    return deepest

@@ -5,8 +5,6 @@ larger ones are opened, and their parts are merged again. A leaf is never cut, s
 A chunk begins and ends with a node; the text between two chunks, mostly blanks, is in none.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass

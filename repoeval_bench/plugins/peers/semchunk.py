@@ -4,8 +4,6 @@ It is made for prose and knows no language. A counter measures its sizes; here t
 or `max_tokens`. Chunks are separated by blanks or line ends, which are in no chunk.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

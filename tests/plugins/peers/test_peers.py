@@ -52,9 +52,8 @@ SIZES = {
     ("name", "text", "says"),
     [
         ("llama-index", ")\nx = 1\n", "llama-index failed with ValueError"),
-        # Recursion that is too deep, and brackets on which the library takes minutes.
+        # Recursion that is too deep.
         ("astchunk", "x = " + "(" * 10_000 + ")" * 10_000, "astchunk failed with RecursionError"),
-        ("semantic-text-splitter", "x = " + "(" * 1_001 + ")" * 1_001, "brackets are nested 1,001 levels deep"),
     ],
     ids=lambda value: value[:20],
 )
