@@ -132,7 +132,9 @@ def _canonical(text: str, cutoff: str | None = None) -> str:
     if text.startswith("py:"):
         return text
     if text in {name.partition("@")[0] for name in UNREGISTERED}:
-        raise SpecError(f"{text} is scored for logs that `repoeval-bench logs import` reads; choose another measure")
+        raise SpecError(
+            f"{text} is scored for every log that `repoeval-bench logs import` reads, and for nothing else; leave it out"
+        )
     name = re.sub("[ -]", "_", text.lower())
     if cutoff is not None and MEASURES.known(name) is None:
         names = [row.name for row in MEASURES if row.part and row.part.cutoff != "none"]

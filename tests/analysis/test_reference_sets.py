@@ -40,12 +40,12 @@ def test_declarations_do_not_decide_the_main_language(files, language):
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):
-    """By BM25 with every candidate; by the model not those that were not measured with it. Commits ask BM25 alone."""
+    """By BM25 with every candidate; by the model not those that were not measured with it. Commits ask hybrid too."""
     chunkers = {name for name, _ in reference_sets.candidates}
     assert {"fixed", "ast", "recursive", "window", *(row.name for row in CHUNKERS if row.pasted)} == chunkers
     for reference_set in reference_sets.sets:
         assert {(question.protocol, question.retriever) for question in reference_set.questions} == {
-            ("commits", "bm25"),
+            *(("commits", retriever) for retriever in ("bm25", "dense", "hybrid")),
             *((protocol, retriever) for protocol in ("uses", "docstring", "body") for retriever in ("bm25", "dense")),
         }
         for item in reference_set.questions:
@@ -56,7 +56,7 @@ def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference
             assert 0.005 <= item.tau < 0.05
 
 
-@pytest.mark.parametrize("protocol", ["uses", "docstring"])
+@pytest.mark.parametrize("protocol", ["uses", "docstring", "commits"])
 def test_by_the_model_the_size_of_its_default_is_ahead(reference_sets, protocol):
     """Why MODEL_DEFAULT is half as large as DEFAULT."""
     for language in ("python", "typescript", "rust", "c"):
