@@ -273,12 +273,12 @@ class RunRequest(DataRequest):
             return values
         source, pack = values.get("source", "auto"), values.get("pack", PACK)
         named = source if pack == PACK else pack
-        edition = edition_of(named) if isinstance(named, str) else None
-        if edition is None:
+        shipped = edition_of(named) if isinstance(named, str) else None
+        if shipped is None:
             return values
-        if named == pack and source not in {"", "auto", pack, edition}:
+        if named == pack and source not in {"", "auto", pack, shipped}:
             raise UsageError(f"pack {pack} brings its own data; leave out source {source} (and REPOEVAL_SOURCE)")
-        return values | {"source": edition, "pack": edition}
+        return values | {"source": shipped, "pack": shipped}
 
     @model_validator(mode="before")
     @classmethod
