@@ -269,7 +269,7 @@ def _unmeasured(recommendation: Recommendation) -> list[str]:
         return [f"{current.label} could not be measured either, and no other repository has scores of it."]
     # The scores are by chunker and size: of other options, such as an overlap, nothing is known.
     name = re.split(":| at ", current.label)[0]
-    like_it = f"{name} {'at this size' if default.of_size else 'on average over sizes'}"
+    like_it = f"{name}{' at this size' if default.of_size else ', averaged over sizes,'}"
     finds = more_points(-default.lead) + ("" if in_points(abs(default.lead)) == NO_POINTS else " than the default")
     return [f"{current.label} could not be measured either. On these repositories {like_it} finds {finds}."]
 
