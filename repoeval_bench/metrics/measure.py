@@ -133,7 +133,7 @@ def _canonical(text: str, cutoff: str | None = None) -> str:
         return text
     if text in {name.partition("@")[0] for name in UNREGISTERED}:
         raise SpecError(
-            f"{text} is scored for every log that `repoeval-bench logs import` reads, and for nothing else; leave it out"
+            f"{text} is scored for every log that `repoeval-bench logs import` reads, and only there; leave it out"
         )
     name = re.sub("[ -]", "_", text.lower())
     if cutoff is not None and MEASURES.known(name) is None:
