@@ -79,6 +79,11 @@ class Protocol:
     ask: Callable[..., Benchmark] | None = None
 
     @property
+    def meaning(self) -> str:
+        """Text beside the name in `list protocols`: who evaluates this way."""
+        return self.users
+
+    @property
     def caution(self) -> str:
         """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {

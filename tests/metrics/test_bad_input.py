@@ -36,7 +36,7 @@ def sentence(error, call, *args, **kwargs):
     ("text", "pieces"),
     [
         ("ndgc@10", ["'ndgc@10'", "did you mean 'ndcg@10'"]),
-        ("bpref", ["bpref is scored for logs that"]),
+        ("bpref", ["bpref is scored for every log that"]),
         ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
         ("ndcg@0", ["'ndcg@0'", "whole number from 1", "ndcg@10"]),
         ("line_recall@0", ["from 1", "line_recall@1500"]),

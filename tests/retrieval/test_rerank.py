@@ -28,8 +28,8 @@ def bm25(chunks):
 
 def test_overlap_is_dices_coefficient_with_repeats():
     """Twice the shared tokens over all tokens; a repeat is shared as often as both have it."""
-    assert OverlapScorer("words").score("a a b", ["a a a", "b", "", "c"]) == pytest.approx([4 / 6, 2 / 4, 0, 0])
-    assert OverlapScorer("words").score("", ["", "a"]) == [0, 0]
+    assert OverlapScorer().score("a a b", ["a a a", "b", "", "c"]) == pytest.approx([4 / 6, 2 / 4, 0, 0])
+    assert OverlapScorer().score("", ["", "a"]) == [0, 0]
 
 
 def test_what_is_not_ranked_again_stays_behind_in_its_order():
@@ -55,7 +55,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
 def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
     """With k = 1 the best of k_raw candidates is returned, not the first stage's best."""
     chunks = corpus(TEXTS)
-    scorer = OverlapScorer("words")
+    scorer = OverlapScorer()
     run = RerankRetriever(bm25(chunks), scorer, chunks, {}, 4).search([Query("q", "r", QUERY)], 1)
     raw = [name for name, _ in bm25(chunks).search([Query("q", "r", QUERY)], 4).rankings["q"]]
     text = {chunk.chunk_id: chunk.text for chunk in chunks["r"]}

@@ -57,7 +57,7 @@ def test_every_mistake_is_told_with_its_line(tmp_path):
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
     messages = mistakes(tmp_path, BROKEN)
     expected = {
-        1: "unknown pack 'repoeval'; did you mean",
+        1: "unknown pack 'repoeval'; choose from",
         3: "did you mean 'ast'",
         4: "unknown option 'max_nsw'",
         6: "did you mean 'context'",

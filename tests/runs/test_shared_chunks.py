@@ -38,10 +38,9 @@ def runs_of(benchmark, settings, chunkers, out, **options):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_runs_are_those_of_each_setting_alone(settings, tmp_path, monkeypatch, workers):
+def test_runs_are_those_of_each_setting_alone(settings, tmp_path, workers):
     """To the byte, by vectors too, whoever makes them: chunks that were cut for one setting are those of the next."""
     benchmark, of_settings = settings
-    monkeypatch.setattr("repoeval_bench.runs.runner.is_large", lambda *_: True)
     with ProcessPool(workers) as pool:
         together = runs_of(benchmark, of_settings, CHUNKERS, tmp_path / "together", executor=pool)
     for request, runs in zip(of_settings, together, strict=True):

@@ -96,7 +96,7 @@ def test_mistakes_end_in_one_sentence(run, tmp_path):
         (("logs", "pool", run, "-o", pool), "exists already, perhaps with judgements"),
         (("logs", "bounds", run, "--judgements", judgements), "judges none of the run's queries, such as 'a'"),
         (("logs", "bounds", run, "--judgements", pool), "has no grade"),
-        (("logs", "bounds", run, "--judgements", judgements, "-m", "bpref"), "bpref is scored for logs that"),
+        (("logs", "bounds", run, "--judgements", judgements, "-m", "bpref"), "bpref is scored for every log that"),
         (("logs", "bounds", run, "--judgements", judgements, "-m", "ndcg@7"), "ndcg@7 cannot be bounded; choose from"),
     ):
         with pytest.raises(BenchError) as error:
