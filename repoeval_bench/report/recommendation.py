@@ -114,7 +114,7 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     named = f"{described(choice)}{size}"
     takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
-        return [f"Switch from {current.label} to {named}. It finds {gains}{_sure(recommendation)}.{takes}"]
+        return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
         f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
@@ -129,10 +129,9 @@ def _found_by(protocol: str) -> str:
 def _sure(recommendation: Recommendation) -> str:
     """Return if the lead over the current chunker holds among all candidates: its interval is that of one pair."""
     assert recommendation.current is not None
-    tried = f"adjusted for all {len(_measured_labels(recommendation))} candidates"
-    if any(recommendation.current.label in one.worse for one in recommendation.evidence):
-        return f", which is significant, {tried}"
-    return f", which is not significant once {tried}"
+    is_significant = any(recommendation.current.label in one.worse for one in recommendation.evidence)
+    tried = len(_measured_labels(recommendation))
+    return f" Adjusted for all {tried} candidates, the gain is {'' if is_significant else 'not '}significant."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:

@@ -75,7 +75,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
         assert low < gain.difference < high
         assert (low > 0) == first.startswith("Switch")
         assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in " ".join(answer_lines(result)[:2])
-        sure = "], which is significant, adjusted for all 2 candidates."
+        sure = "Adjusted for all 2 candidates, the gain is significant."
         assert (sure in first) == first.startswith("Switch")
 
 
@@ -84,7 +84,7 @@ def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_p
     alone = result.model_copy(
         update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
     )
-    assert "], which is not significant once adjusted for all 2 candidates." in answer_lines(alone)[0]
+    assert "Adjusted for all 2 candidates, the gain is not significant." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
