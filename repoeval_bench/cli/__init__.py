@@ -131,7 +131,7 @@ Say which code chunker retrieves better, on your own code or on the RepoEval ben
       Fail in CI if the newest run (`latest`) does not meet the limits in a file.
 
 All commands: {ROOT} --help. Options and examples of one: {ROOT} COMMAND --help.
-Names of chunkers, protocols, retrievers and measures: {ROOT} list chunkers.\
+Names: {ROOT} list chunkers (or protocols, retrievers, measures).\
 """
 """The screen without a command: what most people need, and where the rest is."""
 

@@ -72,7 +72,7 @@ class RecommendRequest(DataRequest):
         int,
         Ge(1),
         Le(EXACT),
-        Flag("Use at most N tasks under each protocol, spread over the files; the number left out is printed.", "N"),
+        Flag("Use at most N queries under each protocol, spread over the files; the number left out is printed.", "N"),
     ] = 1500
     time_limit: Annotated[
         float | None, Gt(0), Flag("Start no run after this time; skipped runs are named.", "MINUTES")
