@@ -207,8 +207,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"with only {clusters}, a single one can move an interval: in practice it covers the true value in about "
-            "85 % of cases"
+            f"with only {clusters}, a single one can move an interval: in samples of RepoEval it covers the true value "
+            "in 87 to 89 %"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
