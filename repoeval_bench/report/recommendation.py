@@ -448,7 +448,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"The truly best candidate, which may be this one, is expected to find {lost} more."
+    return f"Its expected loss is {lost}: the lead of the truly best candidate, 0 if this is it."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -112,7 +112,7 @@ def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
     assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
     assert means == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
     lost = losses[record.candidates[0].name]
-    assert f"expected to find {'less than 0.1' if lost == '0.0' else lost} percentage points more." in " ".join(
+    assert f"expected loss is {'less than 0.1' if lost == '0.0' else lost} percentage points:" in " ".join(
         answer_lines(result)
     )
 
@@ -164,7 +164,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 90 % of the definitions that the code uses (40 files) and 90 % of the lines")
     assert measured.endswith(
-        "The truly best candidate, which may be this one, is expected to find less than 0.1 percentage points more."
+        "Its expected loss is less than 0.1 percentage points: the lead of the truly best candidate, 0 if this is it."
     )
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25, "
@@ -214,7 +214,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. The truly best candidate"
+        "The default comes from 40 python repositories, ranked by BM25. Its expected loss is "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust;")
     assert "--queries" in way_out
