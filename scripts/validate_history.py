@@ -44,8 +44,9 @@ from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.assembly import TESTS, with_tests
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
 from repoeval_bench.own.recommend.beside import new_chunks
-from repoeval_bench.own.recommend.recommendation import Facts, sized
+from repoeval_bench.own.recommend.recommendation import Facts
 from repoeval_bench.own.recommend.request import RecommendRequest
+from repoeval_bench.own.recommend.sizes import sized
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
-from math import log
+from functools import cache
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.analysis.evidence import (
-    BASELINE,
     PURPOSES,
     SIZES,
     Recommendation,
@@ -23,29 +21,30 @@ from repoeval_bench.analysis.evidence import (
     with_default,
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
-from repoeval_bench.chunkers.registry import is_parallel, make_chunker
-from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import SourceFile, count_nws
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.source import count_nws
+from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped
+from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
-from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
+from repoeval_bench.dataset.reading.sampling import tokens_per_nws
 from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
+from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
-from repoeval_bench.runs.parts import RESULTS, skipped_for_language
+from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.problems import Problems, check_requests
 from repoeval_bench.runs.records import MANIFEST
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
     from repoeval_bench.runs.jobs import Workers
 
 
@@ -127,6 +125,11 @@ def recommend(
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()
+    few = {} if request.protocols else _n_tasks(benchmark, protocols)
+    if few and max(few.values()) < FEWEST_TASKS:
+        of_size = sized(benchmark, (request.current,), SIZES)[0] if request.current else []
+        now = next((one for candidates in of_size for one in candidates), None)
+        return without_runs(facts, request, tuple(skipped), few, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
@@ -445,8 +448,8 @@ def check_recommendation(
 
 def _tried(request: RecommendRequest) -> list[str]:
     """Return the chunkers to try, without what is another one's default, or the current one, in other words."""
-    tried = [name for name in request.chunkers if not _sets_size(name)]
-    written = [name for name in request.chunkers if _sets_size(name)]
+    tried = [name for name in request.chunkers if not sets_size(name)]
+    written = [name for name in request.chunkers if sets_size(name)]
     for group in (written, [request.current] if request.current else []):
         known = {_full(name) for name in tried}
         tried += [name for name in group if _full(name) not in known]
@@ -458,13 +461,6 @@ def _full(name: str) -> str:
     with suppress(UsageError):
         return make_chunker(name).spec
     return name
-
-
-def _sets_size(name: str) -> bool:
-    """True where a spec sets the size of its chunks, so that it is tried as written."""
-    with suppress(UsageError):
-        return size_option(Spec.parse(name)) is not None
-    return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -522,11 +518,29 @@ class Facts:
         return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
-def without_runs(facts: Facts, request: RecommendRequest, skipped: tuple[str, ...]) -> Recommendation:
-    """Return the recommendation for code that has nothing to measure."""
+def _n_tasks(benchmark: Benchmark, protocols: Sequence[str]) -> dict[str, int]:
+    """Return the number of tasks of each protocol; commits are enough where they are chosen."""
+    return {
+        name: FEWEST_TASKS if name == COMMITS else len(select(benchmark, Protocol.parse(name)).tasks)
+        for name in protocols
+    }
+
+
+def without_runs(
+    facts: Facts,
+    request: RecommendRequest,
+    skipped: tuple[str, ...],
+    few: Mapping[str, int] | None = None,
+    now: SizedChunker | None = None,
+) -> Recommendation:
+    """Return the recommendation for code that has nothing to measure.
+
+    `few` are protocols with too few tasks, and `now` is the current chunker, if its size on this code is known.
+    """
     requests = request.requests(request.protocols or PURPOSES[request.purpose])
-    now = SizedChunker(name=request.current, size=None, spec=request.current) if request.current else None
-    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped)
+    if request.current and now is None:
+        now = SizedChunker(name=request.current, size=None, spec=request.current)
+    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped, few=few or {})
 
 
 @cache
@@ -537,94 +551,3 @@ def read_reference_sets(path: Path | None = None) -> ReferenceSets:
         raise DatasetError(f"{PRIORS} is missing from the installation; install repoeval-bench again")
     with faults_as(DatasetError, file, "install repoeval-bench again"):
         return parse(read_document(file), ReferenceSets)
-
-
-def sample_of(benchmark: Benchmark) -> list[SourceFile]:
-    """Return the files on which sizes are matched."""
-    return some_of([file for of_repo in benchmark.files.values() for file in of_repo])
-
-
-def sized(
-    benchmark: Benchmark,
-    chunkers: Sequence[str],
-    sizes: Sequence[int],
-    executor: Executor = IN_PROCESS,
-    *,
-    current: str | None = None,
-) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
-    """Return (candidates by size, lines on those left out, lines on those that failed on a file).
-
-    A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. The
-    `current` chunker is in the middle one, as it is. Sizes above the largest file become that file's size, with a line
-    for each. A chunker that does not know a language of the code is left out.
-    """
-    cutters = {name: make_chunker(name) for name in chunkers}
-    unknown = skipped_for_language(benchmark, cutters, skippable=False)
-    files = sample_of(benchmark)
-    largest = max([1, *(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo)])
-    by_size: dict[int, list[SizedChunker]] = {min(size, largest): [] for size in sizes}
-    skipped, seen = [f"{name}: {reason}" for name, reason in unknown.items()], set()
-    baselines = [make_chunker(f"{BASELINE}:max_nws={size}") for size in by_size]
-    targets = [mean_nws(baseline, files) for baseline in baselines]
-    matches, failures = _matches([name for name in cutters if name not in unknown], cutters, targets, files, executor)
-    matched = {match.spec for of_chunker in matches.values() for match in of_chunker}
-    like = partial(_like, files=files, sizes=[*by_size], targets=targets)
-    for index, ((size, of_size), baseline, target) in enumerate(zip(by_size.items(), baselines, targets, strict=True)):
-        skipped += [
-            f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
-            f"each file is one chunk of `{BASELINE}`, on average of {target:,.0f} characters"
-            for more in dict.fromkeys(sizes)
-            if size == largest < more
-        ]
-        for name in [name for name in cutters if name not in unknown and name not in failures]:
-            spec, own_size, reason = cutters[name].spec, None, ""
-            if name == BASELINE:
-                spec, own_size = baseline.spec, size
-            elif name in matches:
-                match = matches[name][index]
-                spec, own_size, reason = match.spec, size, match.reason
-                NOTICES.info(str(match))
-            if spec in matched and name not in matches:
-                continue
-            if spec not in seen:
-                as_large = None if own_size else like(cutters[name])
-                of_size.append(SizedChunker(name=name, size=own_size, spec=spec, like=as_large))
-            elif reason:
-                skipped.append(f"{name} at {size:,}: {reason}")
-            seen.add(spec)
-    if current and (now := make_chunker(current)).spec not in seen:
-        middle = by_size[sorted(by_size)[len(by_size) // 2]]
-        middle.append(SizedChunker(name=current, size=None, spec=now.spec, like=like(now)))
-    reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
-    return [of_size for of_size in by_size.values() if of_size], skipped, reasons
-
-
-def _matches(
-    names: Sequence[str],
-    cutters: Mapping[str, Chunker],
-    targets: Sequence[float],
-    files: Sequence[SourceFile],
-    executor: Executor,
-) -> tuple[dict[str, list[SizeMatch]], dict[str, str]]:
-    """Return the matches of each chunker that has a size to set, and why the others failed.
-
-    A spec that sets its size is not matched.
-    """
-    searched = [
-        name
-        for name in names
-        if name != BASELINE and size_option(Spec.parse(cutters[name].spec)) and not _sets_size(name)
-    ]
-    # A chunker may have a process or a state of its own, unless its row says that it has none.
-    executor = executor if all(is_parallel(cutters[name].spec) for name in searched) else IN_PROCESS
-    jobs = [partial(match_targets, name, targets, files) for name in searched]
-    results = dict(zip(searched, executor.map(jobs), strict=True))
-    failures = {name: str(result) for name, result in results.items() if isinstance(result, ChunkError)}
-    return {name: result for name, result in results.items() if not isinstance(result, ChunkError)}, failures
-
-
-def _like(chunker: Chunker, files: Sequence[SourceFile], sizes: Sequence[int], targets: Sequence[float]) -> int | None:
-    """Return the size at which the chunks of `BASELINE` are as large as a chunker's; None for one without chunks."""
-    mean = mean_nws(chunker, files, skip_errors=True)
-    size, target = min(zip(sizes, targets, strict=True), key=lambda pair: abs(log(max(mean, 1) / max(pair[1], 1))))
-    return round(size * mean / target) or None if target else None
