@@ -209,7 +209,18 @@ def test_what_is_made_with_a_store_is_there(places, tmp_path, command):
     vectors, chunkers = ("--embedder", "hash"), ("-c", "fixed:max_nws=400", "-c", "ast:max_nws=400")
     words = {
         "eval": (*chunkers, "--source", places["source"], *vectors),
-        "recommend": (places["source"], "-c", "fixed", "-c", "ast", "--sizes", "200,400", *vectors),
+        "recommend": (
+            places["source"],
+            "-c",
+            "fixed",
+            "-c",
+            "ast",
+            "--sizes",
+            "200,400",
+            "--protocol",
+            "body",
+            *vectors,
+        ),
         "logs import": (tmp_path / "bare.trec", "--gold", tmp_path / "qrels.trec"),
     }
     done = succeed(*command.split(), *words[command], "--out", url, home=tmp_path / "home")
