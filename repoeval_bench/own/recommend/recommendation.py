@@ -115,7 +115,8 @@ def recommend(
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(fields)
     skipped: list[str] = []
-    protocols = request.protocols or suitable(benchmark, request.purpose, skipped, history)
+    tasks = {} if request.protocols else suitable(benchmark, request.purpose, skipped, history)
+    protocols = request.protocols or tuple(tasks)
     facts = Facts.of(benchmark, unread or {})
     if history and history.benchmark and {*protocols} == {COMMITS}:
         facts = replace(facts, data=history.benchmark.label)
@@ -125,11 +126,10 @@ def recommend(
     problems = Problems()
     check_recommendation(request, home, problems, settings)
     problems.check()
-    few = {} if request.protocols else _n_tasks(benchmark, protocols)
-    if few and max(few.values()) < FEWEST_TASKS:
-        of_size = sized(benchmark, (request.current,), SIZES)[0] if request.current else []
+    if tasks and max(tasks.values()) < FEWEST_TASKS:
+        of_size = sized(benchmark, (), SIZES, current=request.current)[0]
         now = next((one for candidates in of_size for one in candidates), None)
-        return without_runs(facts, request, tuple(skipped), few, now)
+        return without_runs(facts, request, tuple(skipped), tasks, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
@@ -395,29 +395,27 @@ def _undrawn(runners: Sequence[Runner]) -> list[str]:
 
 def suitable(
     benchmark: Benchmark, purpose: str, skipped: list[str], history: OwnHistory | None = None
-) -> tuple[str, ...]:
-    """Return the protocols that test a purpose, a key of `PURPOSES`, and have a query in this benchmark.
+) -> dict[str, int]:
+    """Return the protocols that test a purpose, a key of `PURPOSES`, each with the number of its tasks, at least one.
 
     Questions from a file have protocol `questions` alone, and those of a pack of commits `commits`. A `history` with
     enough questions asks instead of docstrings. A line in `skipped` names each protocol without a query.
     """
     for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
         if benchmark.tasks and benchmark.tasks[0].level == level:
-            return (protocol,)
-    protocols = []
+            return {protocol: len(benchmark.tasks)}
+    protocols = {}
     for name in PURPOSES[purpose]:
         if name == "docstring" and history:
             if history.benchmark:
-                protocols.append(COMMITS)
+                protocols[COMMITS] = history.n_questions
                 continue
             skipped.append(f"{history.too_few}; docstrings are used instead")
         try:
-            select(benchmark, Protocol.parse(name))
+            protocols[name] = len(select(benchmark, Protocol.parse(name)).tasks)
         except DatasetError as error:
             skipped.append(f"{name}: {error}")
-        else:
-            protocols.append(name)
-    return tuple(protocols)
+    return protocols
 
 
 def check_recommendation(
@@ -516,14 +514,6 @@ class Facts:
         """The same as fields of a recommendation."""
         code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
         return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
-
-
-def _n_tasks(benchmark: Benchmark, protocols: Sequence[str]) -> dict[str, int]:
-    """Return the number of tasks of each protocol; commits are enough where they are chosen."""
-    return {
-        name: FEWEST_TASKS if name == COMMITS else len(select(benchmark, Protocol.parse(name)).tasks)
-        for name in protocols
-    }
 
 
 def without_runs(
