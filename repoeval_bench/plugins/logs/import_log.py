@@ -197,7 +197,7 @@ class _Import:
             lines = json_reader.read_text(self.gold).splitlines()
             content = sorted(line.strip() for line in lines if line.strip())
         fingerprint, n = short_hash(json.dumps(content, sort_keys=True), 12), len(self.judgements.gains)
-        label = f"imported, {count(n, 'query')} · {fingerprint}"
+        label = f"imported, {count(n, 'query')} · data {fingerprint}"
         return DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
 
     @cached_property
