@@ -100,7 +100,7 @@ class Protocol:
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
-            "whole files answer most queries, so the scores are blind to where a chunker cuts": self.gold == "files",
+            "most targets are whole files, so the scores do not depend on where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -160,8 +160,8 @@ class Protocol:
             )
         if self.tasks != "completion" and (self.exclusion, self.query) != ("none", "full"):
             raise UsageError(
-                f"query={self.query} and exclusion={self.exclusion} do not fit what protocol {name} asks; leave out "
-                "query= and exclusion="
+                f"query={self.query} and exclusion={self.exclusion} do not fit the queries of protocol {name}; "
+                "leave out query= and exclusion="
             )
         unseen_gold = {
             "none": (),

@@ -90,12 +90,12 @@ def recheck_sentence(result: Recheck) -> str:
         usable = count(result.questions, "usable commit")
         return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
-    found = f"{more_points(pair.difference)}{ends_in_points(pair.difference, pair.ci)} of their target lines"
-    than = "as" if found.startswith("about") else "than"
+    finds = f"{more_points(pair.difference)}{ends_in_points(pair.difference, pair.ci)} of their target lines"
+    than = "as" if finds.startswith("about") else "than"
     sure = "" if pair.is_significant else ", which is not significant"
     way_out = "" if result.holds else " Run recommend again."
     return (
-        f"{first} On {commits} ({count(result.files, 'file')}) it finds {found} {than} {result.chosen.opponent}{sure}."
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {finds} {than} {result.chosen.opponent}{sure}."
         f"{way_out}"
     )
 

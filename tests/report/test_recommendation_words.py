@@ -280,6 +280,6 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
         assert ("target" if len(some) > 1 else "scores 0") in verdict(some).text
     result = choose(runs)
     assert choice_sentences(result) == [verdict(runs).text]
-    assert "no run found anything" in repr(result)
+    assert "no run retrieved a target" in repr(result)
     rows = paper_table(runs, compare(runs), ["ndcg@10"]).rows
     assert not any(cell.best for row in rows for cell in row.cells if isinstance(cell, ScoreCell))
