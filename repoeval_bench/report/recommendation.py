@@ -117,8 +117,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
-        f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
-        f"{gains}.{takes}",
+        f"Combined with results from other repositories, {named} comes first: it is the choice below. "
+        f"On your code it finds {gains}.{takes}",
     ]
 
 
@@ -192,10 +192,10 @@ def _retrievers(choice: RetrieverChoice) -> str:
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
-            f"{one.chunks} have {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+            f"{one.chunks} chunks {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" Of the target, the first chunks by {_by(choice.best)} have this share: {', '.join(shown)}."
+        line += f" Share of the target in the first chunks by {_by(choice.best)}: {', '.join(shown)}."
     return line
 
 
