@@ -379,7 +379,7 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
             n_questions += sum(weights)
             for rule, of_rule in zip(leads, by_rule, strict=True):
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
-    print(f"\nlater queries in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
+    print(f"\nlater queries in files that no older one touched: {n_questions}, from {len(leads[DEFAULT])} repositories")
     print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
 
 
