@@ -343,7 +343,7 @@ def report(histories: Sequence[History]) -> None:
     print(f"\n{len(split)} repositories in {len(languages)} languages have an older and a later window")
     for gold in GOLDS:
         scores, held = later_scores(histories, gold)
-        print(f"\ngold {gold}: later windows, in points")
+        print(f"\ntarget {gold}: later windows, in points")
         print(f"{'rule':44} {'score':>6}  {'minus the default':24} {'minus the constant':24} loss")
         for rule, of_rule in scores.items():
             names = [*of_rule]
@@ -379,7 +379,7 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
             n_questions += sum(weights)
             for rule, of_rule in zip(leads, by_rule, strict=True):
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
-    print(f"\nlater queries in files that no older one touched: {n_questions} of {len(leads[DEFAULT])} repositories")
+    print(f"\nlater queries in files that no older one touched: {n_questions}, from {len(leads[DEFAULT])} repositories")
     print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
 
 
@@ -388,7 +388,7 @@ def _not_in_all(folder: Path) -> None:
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
     tried = RecommendRequest.model_fields["chunkers"].default
-    print("\nsettings that some histories lack, all queries of the others, gold lines")
+    print("\nsettings that failed in some histories, over all queries of the others, target lines")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
         if all(label in of_one for of_one in labels) or label not in tried:
             continue
@@ -433,7 +433,7 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
     """Print the rule's lead on the default by the number of older questions that it may see."""
     rng = np.random.default_rng(SEED)
     gold = GOLDS[0]
-    print("\n older queries  repositories  rule minus default, gold lines")
+    print("\n older queries  repositories  rule minus default, target lines")
     for most in (30, 60, 120, 250, 500):
         leads = []
         for history in split:

@@ -197,7 +197,7 @@ def _few_clusters(part: QueryScores) -> str:
             f"its {count(len(part), 'query is', 'queries are')} in {clusters}, and an interval takes at "
             f"least {FEWEST_CLUSTERS}; gate a part of the run that has more"
         )
-    return f"only {clusters}; a single one can decide if the gate passes" if n < FEW_CLUSTERS else ""
+    return f"only {clusters}, so a single one can decide if the gate passes" if n < FEW_CLUSTERS else ""
 
 
 def _values(limit: ScoreGate, run: QueryScores, baseline: QueryScores | None) -> FloatArray:

@@ -147,7 +147,7 @@ class Choice:
     def __repr__(self) -> str:
         n, n_worse = len(self.candidates) - 1, len(self.verdict.significantly_worse)
         if self.found_nothing:
-            return f"<Choice of {n + 1} by {self.measure}: no run found anything>"
+            return f"<Choice of {n + 1} by {self.measure}: no run retrieved a target>"
         return (
             f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
             f"{n_worse} of {n}>"

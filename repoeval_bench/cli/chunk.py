@@ -104,7 +104,7 @@ def stats_command(
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the generated files.")
 @json_option
 def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
-    """Print which promises of a chunker hold, and the shortest input that breaks one; exit code 1 if any does."""
+    """Print which rules a chunker keeps, and the shortest input that breaks one; exit code 1 if any does."""
     from repoeval_bench.chunkers.tools.conformance import check_chunker
 
     report = check_chunker(make_chunker(spec), examples=examples, seed=seed)

@@ -38,7 +38,11 @@ def _meaning(row: Row) -> str:
 
 
 def _parts(kind: Kind[Any]) -> Table:
-    lines = [(row.label, ", ".join(map(str, kind.options(row).values())), _meaning(row)) for row in _available(kind)]
+    *rows, open_form = _available(kind)
+    lines = [
+        (row.label, ", ".join(map(str, kind.options(row).values())), _meaning(row))
+        for row in [*sorted(rows, key=lambda row: row.name), open_form]
+    ]
     return _table(kind.name, "options and defaults", "what it does", lines=lines)
 
 

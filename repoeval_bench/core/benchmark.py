@@ -160,5 +160,5 @@ class Benchmark:
         drawn = f" (drawn from {self.sample.of}, seed {self.sample.seed})" if self.sample else ""
         return (
             f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks{drawn}, "
-            f"{len(self.files)} of {self.whole_repos} repositories · {self.fingerprint}"
+            f"{len(self.files)} of {self.whole_repos} repositories · data {self.fingerprint}"
         )

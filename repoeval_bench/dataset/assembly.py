@@ -134,7 +134,7 @@ def without_tasks_of_tests(benchmark: Benchmark) -> Benchmark:
     if len(tasks) == len(benchmark.tasks):
         return benchmark
     if not tasks:
-        raise DatasetError("only tests ask something here; choose --tests all")
+        raise DatasetError("only tests give tasks here; choose --tests all")
     repos = {task.repo for task in tasks}
     files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
     return with_fingerprint(replace(benchmark, tasks=tasks, files=files))

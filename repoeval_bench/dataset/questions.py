@@ -177,7 +177,7 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
     if problems:
         raise UsageError(all_mistakes(problems, path))
     if lacking:
-        others = f"; left out with no other: {count(n_left_out, 'question')}" if n_left_out else ""
+        others = f"; left out with no other: {count(n_left_out, 'query')}" if n_left_out else ""
         NOTICES.info(f"{path}: the source lacks {count(len(lacking), 'answer')}{others}; the first: {lacking[0]}")
     _note_counts(path, n_elsewhere, n_whole, len(tasks))
     first, whole = tuple(tasks[: benchmark.limit]), len(tasks) + n_left_out
@@ -186,9 +186,9 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
 
 def _note_counts(path: Path, n_elsewhere: int, n_whole: int, n_tasks: int) -> None:
     if n_elsewhere:
-        NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'question')} without an answer")
+        NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'query')} without an answer")
     if n_whole:
-        NOTICES.info(f"{path}: whole files answer {n_whole} of {count(n_tasks, 'question')}")
+        NOTICES.info(f"{path}: {n_whole} of {count(n_tasks, 'query')} have only whole files as targets")
 
 
 def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:

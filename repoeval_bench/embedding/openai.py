@@ -58,7 +58,8 @@ class ServerOptions:
 
     base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
     dimensions: Annotated[
-        Annotated[int, Ge(1), Le(EXACT)] | None, Doc("asks for vectors of this width; the model's own unless given")
+        Annotated[int, Ge(1), Le(EXACT)] | None,
+        Doc("the width of the vectors to request; the model's own unless given"),
     ] = None
     query_prefix: Annotated[str, Doc("is put before queries; none unless given; %20 for a blank at its end")] = ""
     document_prefix: Annotated[str, Doc("is put before chunks; none unless given; %20 for a blank at its end")] = ""

@@ -21,7 +21,7 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, sh
     ceiling=None,
 )
 def target_ndcg(run: JudgedRun, k: int | None) -> FloatArray:
-    """Normalised DCG over targets: a target, a whole file or lines of one, counts at its first chunk alone."""
+    """Normalised DCG over targets, each a file or lines of one; each counts once, at its first chunk."""
 
     def value(query_id: str) -> float:
         targets = run.gold(query_id)

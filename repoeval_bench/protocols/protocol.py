@@ -94,13 +94,13 @@ class Protocol:
             "definitions come from reading the code, not from running it, so dynamic names do not count": (
                 self.of_definitions
             ),
-            "a docstring shares more words with its code than a stranger's question does": self.tasks == "docstring",
+            "a docstring shares more words with its code than others' queries do": self.tasks == "docstring",
             "about half of these queries do not describe what their test calls": self.tasks == "tests",
             "the targets are the lines around what one author changed; other lines may answer as well": self.tasks
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
-            "whole files answer most queries, so the scores are blind to where a chunker cuts": self.gold == "files",
+            "most targets are whole files, so the scores do not depend on where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }
@@ -160,8 +160,8 @@ class Protocol:
             )
         if self.tasks != "completion" and (self.exclusion, self.query) != ("none", "full"):
             raise UsageError(
-                f"query={self.query} and exclusion={self.exclusion} do not fit what protocol {name} asks; leave out "
-                "query= and exclusion="
+                f"query={self.query} and exclusion={self.exclusion} do not fit the queries of protocol {name}; "
+                "leave out query= and exclusion="
             )
         unseen_gold = {
             "none": (),

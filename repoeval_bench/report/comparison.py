@@ -223,10 +223,10 @@ def families(comparisons: Sequence[Comparison]) -> str:
     words = []
     if True in sizes:
         measure = next(heading(c.measure) for c in comparisons if c.primary)
-        words.append(f"{measure} (primary) is tested first and alone, Holm over {count(sizes[True], 'pair')}")
+        words.append(f"p of {measure} is adjusted for {count(sizes[True], 'pair')}")
     if False in sizes:
-        words.append(f"the other measures by Holm over {count(sizes[False], 'test')}")
-    return f": {', '.join(words)}" if words else ""
+        words.append(f"that of other measures for {count(sizes[False], 'test')}")
+    return f": {' and '.join(words)} (Holm)" if words else ""
 
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:

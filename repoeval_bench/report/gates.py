@@ -35,7 +35,7 @@ def _warnings(results: Sequence[GateResult]) -> list[str]:
     for result in results:
         if result.warning:
             titles.setdefault(result.warning, []).append(gate_title(result))
-    return [f"note: {'; '.join(dict.fromkeys(gates))}: {warning}" for warning, gates in titles.items()]
+    return [f"note: {warning} ({'; '.join(dict.fromkeys(gates))})" for warning, gates in titles.items()]
 
 
 def gate_title(result: GateResult) -> str:
@@ -90,12 +90,13 @@ def recheck_sentence(result: Recheck) -> str:
         usable = count(result.questions, "usable commit")
         return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
-    way_out = (
-        " Run recommend again." if not result.holds else "" if pair.is_significant else " That is not significant."
-    )
+    finds = f"{more_points(pair.difference)}{ends_in_points(pair.difference, pair.ci)} of their target lines"
+    than = "as" if finds.startswith("about") else "than"
+    sure = "" if pair.is_significant else ", which is not significant"
+    way_out = "" if result.holds else " Run recommend again."
     return (
-        f"{first} On {commits} ({count(result.files, 'file')}) it finds {more_points(pair.difference)} of their target "
-        f"lines than {result.chosen.opponent}{ends_in_points(pair.difference, pair.ci)}.{way_out}"
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {finds} {than} {result.chosen.opponent}{sure}."
+        f"{way_out}"
     )
 
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import comb
 from typing import Any
@@ -117,8 +117,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
-        f"Weighed with other repositories, {named} comes first, and is the choice below. On your code it finds "
-        f"{gains}.{takes}",
+        f"Combined with results from other repositories, {named} comes first: it is the choice below. "
+        f"On your code it finds {gains}.{takes}",
     ]
 
 
@@ -192,10 +192,10 @@ def _retrievers(choice: RetrieverChoice) -> str:
     line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
     if choice.readings:
         shown = [
-            f"{one.chunks} have {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
+            f"{one.chunks} chunks {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" Of the target, the first chunks by {_by(choice.best)} have this share: {', '.join(shown)}."
+        line += f" Share of the target in the first chunks by {_by(choice.best)}: {', '.join(shown)}."
     return line
 
 
@@ -215,7 +215,6 @@ def _based(recommendation: Recommendation) -> str:
     }
     own, largest = " and ".join(parts.values()), _largest(recommendation)
     clusters = cluster_count(largest.n_clusters, largest.clustered_by)
-    clusters += " (files that share a query are one group)" if largest.clustered_by == GROUP else ""
     if recommendation.relies_on_others:
         return (
             "This rests mainly on results from other repositories, because your queries come from only "
@@ -327,7 +326,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        loss = f"{setup.candidate}, expected loss {in_points(setup.expected_loss)}{beside}"
+        sized = " (size class)" if " at " in setup.candidate else ""
+        loss = f"{setup.candidate}{sized}, expected loss {in_points(setup.expected_loss)}{beside}"
         if setup.candidate == choice:
             loss = named
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
@@ -408,20 +408,41 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes = [f"skipped: {line}" for line in recommendation.skipped]
     if any(recommendation.candidates[one.name].size for one in shown):
         like = f"{BASELINE}:max_nws=N"
-        notes.append(f"at N: tuned to the mean chunk of {like}, within 5 % if possible; the limit itself differs")
+        notes.append(f"at N: size class, tuned to the mean chunk of {like} within 5 % if possible; limits differ")
     if few_queries := _few(recommendation):
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
-    by_meaning: dict[str, list[str]] = {}
-    for one in recommendation.evidence:
-        by_meaning.setdefault(meaning_of(one.measure) or heading(one.measure), []).append(one.protocol)
-    for meaning, names in by_meaning.items():
-        notes.append(f"{' and '.join(dict.fromkeys(names))}: {meaning.replace(': ', ', the ')}")
+    notes += _meanings(recommendation)
     if any(cost.edited is not None for cost in recommendation.costs.values()):
         edits = count(recommendation.edits, "edit")
         notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
-    return table_of(candidate_columns(recommendation), shown, notes=notes)
+    return table_of(known_columns(recommendation, shown), shown, notes=notes)
+
+
+def known_columns(recommendation: Recommendation, shown: Sequence[RankedCandidate]) -> list[Column]:
+    """Return the columns with a value for some candidate: without commits, nothing is known of edits."""
+    return [
+        column
+        for column in candidate_columns(recommendation)
+        if column.value and any(column.value(one) is not None for one in shown)
+    ]
+
+
+def _meanings(recommendation: Recommendation) -> list[str]:
+    """Return what the measures of the columns mean: those over all budgets in one note, as few notes are shown."""
+    by_measure: dict[str, list[str]] = {}
+    for one in recommendation.evidence:
+        by_measure.setdefault(one.measure, []).append(one.protocol)
+    named = {measure: " and ".join(dict.fromkeys(names)) for measure, names in by_measure.items()}
+    if len(named) > 1 and all(measure.endswith("_auc") for measure in named):
+        columns = "; ".join(f"{names}: {heading(measure)}" for measure, names in named.items())
+        over = "averaged over budgets up to 12,000 characters without whitespace"
+        return [f"{columns}; both are the share of the target retrieved, {over}"]
+    return [
+        f"{names}: {(meaning_of(measure) or heading(measure)).replace(': ', ', the ')}"
+        for measure, names in named.items()
+    ]
 
 
 def _few(recommendation: Recommendation) -> list[str]:
@@ -432,11 +453,15 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     """Return how much the choice finds, by each question, and on how many files: the mean over the retrievers."""
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
+    shown: set[str] = set()
     for question in recommendation.evidence:
         parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
         files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
+        if question.clustered_by == GROUP and GROUP not in shown:
+            files[question.protocol] += "; files that share a query are one group"
+        shown.add(question.clustered_by)
     over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
     it = "the choice" if recommendation.current and recommendation.current.gains else "it"
     read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"

@@ -233,7 +233,7 @@ def _with_definitions(benchmark: Benchmark) -> Benchmark:
         return benchmark
     if not tasks:
         raise DatasetError(
-            f"no question of {benchmark.name} has definitions as target lines, as its files have no grammar here; give "
+            f"no query of {benchmark.name} has definitions as target lines, as its files have no grammar here; give "
             "gold=lines or gold=exact"
         )
     return with_fingerprint(

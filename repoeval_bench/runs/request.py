@@ -219,7 +219,12 @@ class RunRequest(DataRequest):
         str | None, Flag("Override the protocol's query: full, tail:LINES or named.", "POLICY", rare=True)
     ] = None
     gold: Annotated[
-        str | None, Flag("Override the target lines: prompt, context, body, uses or uses:TIER.", "SPAN", rare=True)
+        str | None,
+        Flag(
+            "Override the target lines: prompt, context, body or uses; of commits lines, exact or definitions.",
+            "SPAN",
+            rare=True,
+        ),
     ] = None
     relevance: Annotated[str | None, Flag(_RELEVANCE, "RULE", rare=True)] = None
     repositories: Annotated[str | None, Flag("Override the protocol's repositories: all or six.", "SET", rare=True)] = (

@@ -96,7 +96,7 @@ def test_a_gate_on_few_files_is_decided_with_a_warning(tmp_path):
     result = one({"at_least": 0.1}, scored)
     assert result.passed
     assert "9 files" in result.warning
-    assert gate_table([result], "run").notes == (f"note: nDCG@10, micro: {result.warning}",)
+    assert gate_table([result], "run").notes == (f"note: {result.warning} (nDCG@10, micro)",)
     assert ET.fromstring(gate_junit([result], "run")).find("testsuite/testcase/system-out").text == result.warning
     assert result.warning in gate_markdown([result], "run")
     assert one({"at_least": 0.1}, run(tmp_path, "b")).warning == ""

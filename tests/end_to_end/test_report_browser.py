@@ -186,7 +186,7 @@ def test_the_questions_come_a_few_at_a_time_and_open_in_the_inspector(browser, a
     assert "of every order" in first
     assert "shop/part" in first
     browser.execute_script("document.querySelector('#asked-table tbody a').click()")
-    assert "asked by commit" in texts(browser, "#q-detail")[0]
+    assert "subject of commit" in texts(browser, "#q-detail")[0]
 
 
 @pytest.mark.parametrize("width", [400, 1400])

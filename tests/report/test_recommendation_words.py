@@ -197,6 +197,15 @@ def test_its_page_begins_with_the_choice_and_ranks_the_candidates_as_it_does(tmp
     assert result.decision.choice.to_choice == (0, 0)
 
 
+def test_the_heading_of_its_page_is_the_first_sentence_alone(tmp_path):
+    runs = runs_of(tmp_path, {"a": 0.5, "b": 0.9})
+    answer = concluded(runs, current="fixed at 500")
+    first, _, rest = answer_lines(answer)[0].partition(". ")
+    page = report_page(runs, "page.html", answer=answer)
+    assert f"{first}.</h2>" in page
+    assert f"<p>{rest}</p>" in page
+
+
 def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path):
     """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 8 files it is below 0.04."""
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
@@ -271,6 +280,6 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
         assert ("target" if len(some) > 1 else "scores 0") in verdict(some).text
     result = choose(runs)
     assert choice_sentences(result) == [verdict(runs).text]
-    assert "no run found anything" in repr(result)
+    assert "no run retrieved a target" in repr(result)
     rows = paper_table(runs, compare(runs), ["ndcg@10"]).rows
     assert not any(cell.best for row in rows for cell in row.cells if isinstance(cell, ScoreCell))

@@ -200,11 +200,16 @@ class Gathered:
         return {reason: self.skipped[reason] for reason in RULES if self.skipped[reason]}
 
     @property
+    def skipped_words(self) -> str:
+        """Return the same in words; what is hidden is mostly bytecode."""
+        words = {"hidden": "hidden or in __pycache__"}
+        return ", ".join(f"{number} {words.get(reason, reason)}" for reason, number in self.counts.items())
+
+    @property
     def summary(self) -> str:
         """Return what was taken and what was not, on one line."""
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
-        counts = self.counts.items()
-        skipped = ", ".join(f"{number} {reason}" for reason, number in counts) or "nothing"
+        skipped = self.skipped_words or "nothing"
         unit = "file" if self.files.total() == 1 else "files"
         return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}"
 
@@ -273,7 +278,6 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
         return f"the source {origin.name} is empty; name a folder, an archive or a package with code"
     names = ", ".join(languages or LANGUAGES)
     endings = ", ".join(f"{number} {ending or 'without ending'}" for ending, number in gathered.endings.most_common(5))
-    counts = ", ".join(f"{number} {reason}" for reason, number in gathered.counts.items())
     seen = f" (endings: {endings})" if endings else ""
     if gathered.unread_note:
         seen += f"; {gathered.unread_note}"
@@ -281,7 +285,7 @@ def no_code(origin: Origin, gathered: Gathered, languages: Sequence[str]) -> str
         seen += f"; to read notebooks, make code of them: {READ_NOTEBOOKS}"
     if gathered.counts.get("generated"):
         seen += "; if these are built files, name a checkout of their sources"
-    return f"the source {origin.name} has no code in {names} of its own; left out: {counts}{seen}"
+    return f"the source {origin.name} has no code in {names} of its own; left out: {gathered.skipped_words}{seen}"
 
 
 def _read(entry: ArchiveEntry, repo: str, languages: Collection[str]) -> CodeFile | str:

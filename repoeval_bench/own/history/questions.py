@@ -56,14 +56,14 @@ NOT_HERE, FIRST = "not here", "only new or removed files"
 MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
     "merges",
     "same subject",
-    "gold gone in the base",
+    "changed lines gone in the base",
     "most of a file",
     "most of a window",
     "older than the windows",
 )
 
 REASONS = {
-    MERGE: "a merge: the commits that it brings are asked themselves",
+    MERGE: "a merge: the commits that it brings give queries of their own",
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
@@ -72,7 +72,7 @@ REASONS = {
     OF_WINDOW: "the window has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a window of their own",
 }
-"""Reason -> the commits that ask nothing, in the order of the checks."""
+"""Reason -> the commits that give no query, in the order of the checks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

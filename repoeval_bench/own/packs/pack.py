@@ -334,7 +334,7 @@ def no_task(skipped: Counter[str], sources: Sequence[PackSource]) -> str:
     if not languages & LANGUAGES.keys():
         return (
             f"the sources give no task: functions to complete are made of ten languages, and this is "
-            f"{', '.join(sorted(languages))}; only commits can ask (`data build --commits`)"
+            f"{', '.join(sorted(languages))}; only commits give queries (`data build --commits`)"
         )
     if not skipped.total():
         cause = "no function in them has a body"

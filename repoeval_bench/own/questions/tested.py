@@ -85,7 +85,7 @@ def questions_of_tests(benchmark: Benchmark) -> Benchmark:
                     unscored += 1
         tasks += question_tasks(repo, LEVEL, by_file)
     nothing = (
-        f"protocol tests has no question: no test in {', '.join(files) or benchmark.name} calls a definition and has "
+        f"protocol tests has no query: no test in {', '.join(files) or benchmark.name} calls a definition and has "
         f"{LEAST} words or more left in its name and docstring; name code with its tests, such as sdist:NAME==VERSION"
     )
     return with_question_tasks(benchmark, tasks, files, unscored, nothing=nothing)

@@ -36,7 +36,8 @@ class RecommendRequest(DataRequest):
         ),
     ] = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED)
     current: Annotated[
-        str | None, Flag("The chunker that you use now, exactly so; the answer says if switching is worth it.", "SPEC")
+        str | None,
+        Flag("The chunker that you use now, with all its options; the answer says if switching is worth it.", "SPEC"),
     ] = None
     sizes: Annotated[
         tuple[Annotated[int, Ge(1)], ...] | None,

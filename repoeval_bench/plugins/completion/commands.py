@@ -6,7 +6,7 @@ from repoeval_bench.cli.group import CommandGroup
 
 group = CommandGroup(
     name="complete",
-    help="Let a language model write the code that tasks ask for, with what runs retrieved, and score it.",
+    help="Let a language model write the code of the tasks, with the chunks that runs retrieved, and score it.",
     table={
         "run": (
             "repoeval_bench.plugins.completion.complete:run_command",

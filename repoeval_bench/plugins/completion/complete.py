@@ -289,7 +289,7 @@ def run_command(
 
 
 def _table(runs: Sequence[RunView]) -> Table:
-    """Tabulate for each completed run the headline means, the fragments shown, and the answers that were cut off."""
+    """Tabulate for each completed run the headline means, the fragments shown, and the truncated answers."""
     measures = [name for name in TEXT_MEASURES if any(name in run.metrics.micro for run in runs)]
     rows = []
     notes = []
@@ -300,14 +300,16 @@ def _table(runs: Sequence[RunView]) -> Table:
         scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
         rows.append((run.metrics.chunker, completed.context, *scored))
     if any(completed.cut_off for completed in completions):
-        notes.append("cut off: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more")
+        notes.append(
+            "truncated: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more"
+        )
     columns = [
         spec_column("chunker"),
         spec_column("context"),
         *figures("tasks", number=","),
         *figures(*map(heading, measures)),
         *figures("fragments", number=".1f"),
-        *figures("cut off", number=","),
+        *figures("truncated", number=","),
     ]
     first = runs[0].metrics
     title = f"{completions[0].model} · {first.dataset.label} · {first.headline} means"

@@ -101,8 +101,8 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("all of each text is read (mean over windows)", {"embedder": "minilm:long_queries=mean,long_chunks=mean"}),
     ("every chunk has a context header", {"options": ":header=scope"}),
     ("words instead of vectors (BM25 reads everything)", {"retriever": "bm25"}),
-    ("gold is the prompt and the whole function", {"protocol": "code-chunk+gold=context"}),
-    ("gold is the function alone", {"protocol": "code-chunk+gold=body"}),
+    ("the target is the prompt and the function", {"protocol": "code-chunk+gold=context"}),
+    ("the target is the function alone", {"protocol": "code-chunk+gold=body"}),
     ("a chunk is relevant from IoU 0.2 on", {"protocol": "code-chunk+relevance=iou:0.2"}),
 )
 """Differences from the base run, one at a time: fields of its request (`options` are the chunker's).

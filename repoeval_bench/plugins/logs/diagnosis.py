@@ -198,13 +198,13 @@ def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
         says = "much is not retrieved at all: indexing or chunking; no target file is known to say which"
     elif files >= LIMITS["recall-high"]:
         says = (
-            "the right file is found, but not the right chunk of it: chunking (its size, what it cuts apart, what the "
-            "model reads of it)"
+            "the right file is retrieved, but not the right chunk of it: chunking (its size, what it separates, what "
+            "the model reads of it)"
         )
     else:
         says = (
-            "not even the right file is found: indexing (is it there, is it embedded whole?) or a query that says too "
-            "little"
+            "not even the right file is retrieved: look at indexing (is it there, is all of it embedded?) or at the "
+            "query"
         )
     return Found(True, numbers, says)
 
@@ -214,8 +214,8 @@ def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     "recall-high",
     "precision-low",
     "repeats",
-    finding="what is relevant is found, and results repeat higher ranks: drop near-duplicates (copies, overlap between "
-    "chunks) before or after ranking",
+    finding="what is relevant is retrieved, and results repeat higher ranks: drop near-duplicates (copies, overlap "
+    "between chunks) before or after ranking",
     fine="repeats do not keep precision low",
 )
 def _near_duplicates(evidence: DiagnosisEvidence) -> Found | Missing:
@@ -248,7 +248,7 @@ def repeats(entries: Sequence[Retrieved]) -> float:
     return total / len(entries) if entries else 0.0
 
 
-@check("ranking", "mrr-low", fine="where something relevant is found, it ranks high")
+@check("ranking", "mrr-low", fine="where something relevant is retrieved, it ranks high")
 def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
     is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
     if not is_hit.any():
@@ -270,10 +270,10 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
     counts = evidence.metrics.counts
     if not evidence.metrics.chunk_tokens:
         if evidence.metrics.imported:
-            return "the log does not say what its model cut"
+            return "the log does not say what its model truncated"
         if counts.queries_truncated is None:
-            return f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it cut"
-        return Found(False, {}, "nothing was embedded, so nothing was cut")
+            return f"{evidence.metrics.embedder} does not report its tokens, so it is not known what it truncated"
+        return Found(False, {}, "nothing was embedded, so nothing was truncated")
     numbers: Numbers = {}
     cut = []
     for name, total, truncated in (
@@ -281,7 +281,7 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
         ("chunks", counts.chunks, counts.chunks_truncated),
     ):
         share = (truncated or 0) / total if total else 0.0
-        numbers |= {f"{name} cut by the model": truncated, f"share of {name}": share}
+        numbers |= {f"{name} truncated by the model": truncated, f"share of {name}": share}
         if share > LIMITS["truncated"]:
             cut.append(f"{share:.0%} of the {name}")
     says = (

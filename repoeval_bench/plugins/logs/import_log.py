@@ -197,7 +197,7 @@ class _Import:
             lines = json_reader.read_text(self.gold).splitlines()
             content = sorted(line.strip() for line in lines if line.strip())
         fingerprint, n = short_hash(json.dumps(content, sort_keys=True), 12), len(self.judgements.gains)
-        label = f"imported, {count(n, 'query')} · {fingerprint}"
+        label = f"imported, {count(n, 'query')} · data {fingerprint}"
         return DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
 
     @cached_property
@@ -407,6 +407,6 @@ def _notes(run: RunView) -> Iterator[str]:
             why = f"the gold names {imported.gold_kind}, not lines"
         yield f"no line measures for {count(counts.queries, 'query')}: {why}"
     if imported and imported.gold_kind == "files":
-        yield "gold of whole files is blind to chunking: each chunk of them is relevant, wherever it is cut"
+        yield "gold that names whole files says nothing about chunking: every chunk of such a file is relevant"
     if imported and imported.pooled:
         yield "relevant chunks the log does not show are not counted: recall is too high without --corpus"

@@ -446,8 +446,8 @@ def _agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> l
     """Return what the judgements cover, in sentences."""
     lines = [
         f"{count(agreement.judged, 'judgement')} of the run's queries: the judge adds {agreement.added} relevant "
-        f"chunks; {agreement.gold_refused} of the {agreement.gold_judged} gold chunks it saw it calls not relevant "
-        "(they stay gold)"
+        f"chunks; it calls {agreement.gold_refused} of {agreement.gold_judged} gold chunks not relevant (they stay "
+        "gold)"
     ]
     if agreement.unjudged_top:
         lines.append(

@@ -136,7 +136,7 @@ def freshness(log: JudgedLog, k: int) -> Section:
     if undated:
         notes += (f"retrieved chunks without a dated doc_version, taken for not newer in the measures: {undated}",)
     if dropped := sum(len(part.qrels[q]) - len(qrels[q]) for q in part.query_ids):
-        notes += (f"relevant chunks newer than their query, left out of its gold too: {dropped}",)
+        notes += (f"relevant chunks newer than their query, not counted as relevant: {dropped}",)
     return Section("freshness", title, figures=tuple(figures), stages=("as retrieved", "without newer"), notes=notes)
 
 

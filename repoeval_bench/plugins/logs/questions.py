@@ -388,7 +388,7 @@ FORMATS = {
 WRITTEN = {
     QUESTIONS: "for --queries",
     GOLD: "with lines as gold for `logs import`",
-    FILE_GOLD: "with whole files as gold for `logs import`, blind to chunking",
+    FILE_GOLD: "with whole files as gold for `logs import`, which says nothing about chunking",
 }
 """File -> what is in it."""
 

@@ -95,6 +95,9 @@ def report_page(
     differences = worded.record.differences
     ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
     current = answer.current.label if answer and answer.current else None
+    # The heading of a recommendation is its first sentence; all others are text below it.
+    first, *evidence = answer_lines(answer) if answer else [worded.text]
+    advice, stop, rest = first.partition(". ") if answer else (first, "", "")
     ranks = replace(ranks, rows=_with_current(ranks.rows, current))
     shown_ranks = replace(ranks, rows=ranks.rows[:MOST_ROWS])
     order = [row.run for row in ranks.rows]
@@ -122,9 +125,9 @@ def report_page(
         over=f"{metrics.headline} mean over {_over(runs[0])}",
         runs=runs,
         verdict=worded,
-        advice=answer_lines(answer)[0] if answer else worded.text,
+        advice=advice + stop.rstrip(),
         caveats=() if answer else [f"{line[0].upper()}{line[1:]}." for line in worded.notes[:MOST_NOTES]],
-        evidence=answer_lines(answer)[1:] if answer else (),
+        evidence=[rest, *evidence] if rest else evidence,
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),
         ranking=shown_ranks,

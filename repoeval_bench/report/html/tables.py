@@ -16,7 +16,7 @@ from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.verdicts import READ, Verdict, costs
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
-from repoeval_bench.report.recommendation import candidate_columns, evidence_name
+from repoeval_bench.report.recommendation import evidence_name, known_columns
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, short_names
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
@@ -135,7 +135,7 @@ def candidates_table(recommendation: Recommendation, rows: Sequence[RankedRow]) 
     """Return some rows of the candidates with the columns of the terminal's table; the verdict is below each name."""
     outcome = {row.name: row.outcome for row in rows}
     assert recommendation.decision is not None
-    name, *others = candidate_columns(recommendation)
+    name, *others = known_columns(recommendation, recommendation.decision.candidates)
     columns = [replace(name, value=lambda candidate: (candidate.name, outcome[candidate.name])), *others]
     shown = [candidate for candidate in recommendation.decision.candidates if candidate.name in outcome]
     return table_of(columns, shown, "page")

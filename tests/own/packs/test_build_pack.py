@@ -252,7 +252,7 @@ def test_links_and_odd_names(tmp_path):
     [
         (lambda folder: None, "is empty"),
         (lambda folder: (folder / "a.proto").write_text("package a;\n"), "to read them: --extensions .proto"),
-        (lambda folder: (folder / "a.rb").write_text("puts 1\n"), "only commits can ask"),
+        (lambda folder: (folder / "a.rb").write_text("puts 1\n"), "only commits give queries"),
         (lambda folder: (folder / "a.py").write_bytes(b"x = '\xff'\n"), "1 not text"),
         (lambda folder: (folder / "a.py").write_bytes(b"x = 1\0\n"), "1 not text"),
         (lambda folder: (folder / "a.py").write_text("x = 1\n" * 1_000_000), "1 too large"),

@@ -200,7 +200,7 @@ def test_a_model_that_does_not_report_its_tokens_leaves_open_what_it_cut():
     counts = COUNTS | {"queries_truncated": None, "chunks_truncated": None}
     checks = {c.name: c for c in check_all(evidence(counts=counts, chunk_tokens=None, embedder="openai:m"))}
     assert checks["truncation"].status == "unknown"
-    assert checks["truncation"].says == "openai:m does not report its tokens, so it is not known what it cut"
+    assert checks["truncation"].says == "openai:m does not report its tokens, so it is not known what it truncated"
 
 
 def test_the_worst_queries_with_gold_and_ranking():

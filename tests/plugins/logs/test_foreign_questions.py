@@ -93,7 +93,7 @@ def test_annotations_of_semble_become_gold_of_lines_and_of_files(tmp_path, folde
         },
     ]
     assert "2 questions for --queries" in printed
-    assert "1 question with whole files as gold for `logs import`, blind to chunking" in printed
+    assert "1 question with whole files as gold for `logs import`, which says nothing about chunking" in printed
     assert "1 question without an answer" in printed
 
 
@@ -222,7 +222,7 @@ def test_answers_that_the_source_lacks_are_counted(tmp_path, scattered, notices)
     assert whole.places == (Place("tool/src/use.py", LineSpan(0, 1)),)
     assert benchmark.whole_tasks == 4
     assert "the source lacks 3 answers; left out with no other: 2 questions" in " ".join(notices)
-    assert "whole files answer 1 of 2 questions" in " ".join(notices)
+    assert "1 of 2 queries have only whole files as targets" in " ".join(notices)
 
 
 def test_a_strict_conversion_refuses_them(tmp_path, scattered):

@@ -117,7 +117,7 @@ def test_freshness_by_hand():
     assert "judged@5" not in figures
     assert result.notes == (
         "retrieved chunks without a dated doc_version, taken for not newer in the measures: 1",
-        "relevant chunks newer than their query, left out of its gold too: 1",
+        "relevant chunks newer than their query, not counted as relevant: 1",
     )
     undated = judged([row("a", "x", as_of="2024-06-01")], {"a": "x"})
     assert "doc_version" in freshness(undated, 2).missing

@@ -115,7 +115,7 @@ function inspection(data, query) {
   const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
   if (query.asked) {
     const [commit, date, subject] = query.asked;
-    nodes.push(make("p", { class: "wrap wide" }, "asked by commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}${subject ? `: ${subject}` : ""}`));
+    nodes.push(make("p", { class: "wrap wide" }, "subject of commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}${subject ? `: ${subject}` : ""}`));
   }
   nodes.push(...definitionTable(data, query));
   if (data.files[query.file]) nodes.push(...source(data, query));
