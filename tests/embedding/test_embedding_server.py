@@ -139,7 +139,6 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),
         ("hash:dim=x", "a whole number was expected"),
-        (f"hash:seed={2**53 + 1}", "a number of 9007199254740992 or less"),
     ],
 )
 def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):

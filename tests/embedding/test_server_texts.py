@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import CacheError, EmbeddingError, SpecError, UsageError
+from repoeval_bench.core.errors import CacheError, EmbeddingError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import choose_embedder, find_encoder
 from repoeval_bench.embedding.storage import VectorCache
@@ -79,11 +79,6 @@ def test_queries_and_chunks_have_prefixes_of_their_own(server, embedder):
     assert encoder.identity.keys() - plain.identity.keys() == {"query_prefix"}
 
 
-def test_a_lone_surrogate_is_sent_as_replacement_characters(server, embedder):
-    embedder().encode(["lone \ud800"], "document")
-    assert {*sent(server)[0].removeprefix("lone ")} == {"\ufffd"}
-
-
 def test_a_changed_model_is_seen(server, embedder, tmp_path):
     """Its vectors are never mixed with those of the older one."""
     embedder().encode(TEXTS[:4], "document")
@@ -96,14 +91,3 @@ def test_a_policy_changes_nothing_there(tmp_path):
     """A server is given every text whole."""
     with pytest.raises(UsageError, match="policy for long texts changes nothing"):
         make_embedder("openai:m,long_chunks=tail", home=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("query_prefx=x", "did you mean 'query_prefix'"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(tmp_path, options, message):
-    with pytest.raises(SpecError, match=message):
-        find_encoder(f"openai:m,{options}")

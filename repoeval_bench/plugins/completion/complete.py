@@ -21,7 +21,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import readable, spliced
+from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
@@ -157,7 +157,7 @@ def complete(
             fragments=prompt.shown,
             hidden=prompt.hidden,
             finish=answers[prompt_request].finish,
-            text=readable(cut(answers[prompt_request].text, task, chat=model.chat)),
+            text=cut(answers[prompt_request].text, task, chat=model.chat),
         )
         for task, prompt, prompt_request in zip(benchmark.tasks, prompts, requests, strict=True)
     ]

@@ -16,7 +16,6 @@ from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.fields import Doc, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
@@ -110,7 +109,7 @@ class Model:
 
     def request(self, prompt: str, stop: tuple[str, ...], level: str) -> ModelRequest:
         """Return the request for a task of a level."""
-        return ModelRequest(readable(prompt), stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
+        return ModelRequest(prompt, stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
 
 
 class CompletionServer:

@@ -17,7 +17,6 @@ from repoeval_bench.cli.options import INPUT, json_option, measures_option, note
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
@@ -336,7 +335,7 @@ class _Import:
 )
 @click.option(
     "--depth",
-    type=click.IntRange(1, EXACT),
+    type=click.IntRange(min=1),
     metavar="K",
     help="The depth of a TREC run; by default the length of its longest ranking.",
 )
