@@ -29,7 +29,6 @@ def test_entries_of_both_models_are_counted_and_sound(folder):
 
 
 def test_no_cache_is_none_and_none_is_made(tmp_path):
-    """Looking at a cache that is not there makes none."""
     folder = tmp_path / "vectors"
     assert (info(folder).entries, verify(folder).entries) == (0, 0)
     assert not folder.exists()

@@ -105,7 +105,6 @@ def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
 
 
 def test_a_width_is_asked_for(server, tmp_path):
-    """`dimensions` is sent."""
     short = find_encoder(f"openai:m,base_url={server.base_url},dimensions=8")
     assert embed(short).shape == (2, 8)
     assert server.seen()[0]["dimensions"] == 8

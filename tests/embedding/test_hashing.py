@@ -53,12 +53,6 @@ def test_nothing_is_truncated_and_terms_are_counted(encoder):
     assert 0 < short < long
 
 
-def test_near_texts_are_near(encoder):
-    """A text that shares words is nearer than one that shares none."""
-    near, base, far = encode(encoder, ["shelf put count", "def put(shelf, count): return shelf", "raise UnknownItem"])
-    assert near @ base > far @ base
-
-
 def test_hashing_is_the_same_in_every_process():
     """No hash of Python's own is in it: another process has the same bytes; another seed others."""
     code = "from repoeval_bench.embedding.hashing import HashEncoder as H; print(H('hash', dim=16, seed=0).sums(['a b']).tobytes().hex())"

@@ -62,12 +62,6 @@ def test_a_request_that_fails_ends_the_others_when_they_are_answered(server, emb
     assert sorted(sent(server)) == sorted(missing)
 
 
-def test_faults_are_tried_again_side_by_side(server, embedder):
-    """Dropped connections and busy answers of one request do not hold the others."""
-    server.fail({"drop": True}, {"status": 429, "headers": {"Retry-After": "0.1"}})
-    assert embedder().encode(TEXTS, "document").shape == (24, 384)
-
-
 def test_queries_and_chunks_have_prefixes_of_their_own(server, embedder):
     """The server gets them; a text has a vector for each role; the spec and the identity name them."""
     encoder = embedder(",query_prefix=find%2C please:%20")

@@ -39,7 +39,6 @@ def test_every_way_to_write_a_measure_prints_back_canonically(written, canonical
 
 
 def test_no_name_or_alias_means_two_measures():
-    """Names and aliases are unique over the whole registry."""
     names = [name for d in REGISTRY.values() for name in (d.name, *d.aliases)]
     assert len(names) == len(set(names))
 
@@ -89,12 +88,10 @@ def test_a_measure_says_what_it_needs():
 
 
 def test_the_default_measures_are_canonical():
-    """What is scored by default is written as it is printed."""
     assert [str(Measure.parse(name)) for name in DEFAULT_MEASURES] == list(DEFAULT_MEASURES)
 
 
 def test_importing_the_metrics_loads_nothing_heavy():
-    """No torch, scipy, pandas, faiss or pydantic comes with the metrics."""
     code = (
         "import sys, repoeval_bench.metrics; "
         "print([m for m in ('torch', 'scipy', 'pandas', 'faiss', 'pydantic', 'numba') if m in sys.modules])"

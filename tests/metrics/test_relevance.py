@@ -71,7 +71,6 @@ def test_token_f1_is_over_multisets_of_lower_cased_words():
 
 
 def test_token_f1_takes_the_threshold():
-    """From the threshold on a retrieved text is relevant: F1 0.5 is at 0.5, and not at 0.51."""
     item = Item("q", "alpha")
     assert judge_item(item, FOUND, (TokenF1Relevance(0.5),)).gains == {"c1": 1.0, "c3": 1.0}
     assert judge_item(item, FOUND, (TokenF1Relevance(0.51),)).gains == {"c3": 1.0}
@@ -100,7 +99,6 @@ def test_every_aggregate_reports_how_it_was_judged():
 
 
 def test_one_strategy_is_named_by_itself():
-    """If all queries were judged by one strategy, strategy_used is that strategy; an unused threshold is not reported."""
     scores = score_items(
         [Item("q"), Item("r")], {"q": FOUND}, ["mrr"], strategies=(*ALL, TokenF1Relevance()), corpus=FOUND
     )

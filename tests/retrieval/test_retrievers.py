@@ -87,7 +87,6 @@ def test_terms_cut_at_blanks_are_as_written():
 
 @given(st.integers(0, 10_000))
 def test_bm25_scores_are_those_of_bm25s(seed):
-    """Reading the index's arrays at once gives what bm25s's own get_scores gives."""
     rng = random.Random(seed)
     vocabulary = [f"w{i}" for i in range(30)]
     texts = [" ".join(rng.choices(vocabulary, k=rng.randint(1, 20))) for _ in range(rng.randint(1, 15))]
@@ -103,7 +102,6 @@ def test_bm25_scores_are_those_of_bm25s(seed):
 
 
 def test_bm25_of_own_chunks_weighs_what_the_query_sees():
-    """A query with chunks of its own has the scores of an index over exactly what it sees."""
     chunks = corpus(TEXTS)
     own = Chunk.cut(SourceFile("r", "f0.py", "def parse_header(line): pass"), CharSpan(0, 20))
     excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
@@ -194,7 +192,6 @@ def test_the_oracle_puts_the_ideal_first():
     ],
 )
 def test_impossible_retrievers_are_refused(spec, message):
-    """One sentence: what is wrong, and what is possible."""
     with pytest.raises(SpecError, match=message):
         choose_retriever(spec)
 

@@ -166,6 +166,7 @@ class Index:
     def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
         """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
         packages = self.files(name)
+        # As pip does (PEP 592), a version that is named exactly is taken though it was yanked.
         matching = list(self._finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
         if not matching:
             known = list(dict.fromkeys(str(package.version) for package in packages))[:5]

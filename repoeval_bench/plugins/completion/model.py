@@ -30,11 +30,8 @@ INSTRUCTION = (
 """The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
 
 
-class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
-    """The text that a model wrote, and why it ended (`stop`, `length`, …).
-
-    Answers that earlier versions cached have a `usage` too, which is not read.
-    """
+class Answer(BaseModel, strict=True, frozen=True):
+    """The text that a model wrote, and why it ended (`stop`, `length`, …)."""
 
     text: str
     finish: str

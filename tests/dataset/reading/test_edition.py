@@ -209,8 +209,7 @@ def test_a_request_takes_it_as_pack_or_as_source(built):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
-    [("small-2@2025-01", f"did you mean '{NAME}'"), ("small-3", f"choose from .*{NAME}")],
+    ("name", "says"), [("small-2@2025-01", f"did you mean '{NAME}'"), ("small-3", f"choose from .*{NAME}")]
 )
 def test_another_edition_is_refused_and_nothing_else_is_run_in_its_place(built, name, says):
     done = bench("eval", "-c", "fixed", "--retriever", "bm25", "--set", f"pack={name}")

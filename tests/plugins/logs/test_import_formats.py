@@ -204,10 +204,7 @@ def test_what_does_not_fit_is_one_sentence(stored_runs, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content", "part"),
-    [
-        ("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
-        ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
-    ],
+    [("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"), ("a.trec", b"q Q0 a 1\n", "4 fields, not 6")],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
     (tmp_path / name).write_bytes(content)
