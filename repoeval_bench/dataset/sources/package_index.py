@@ -81,9 +81,7 @@ def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
     skipped: list[str] = []
     for wheel in index.sources().wheels:
         project, _, version = wheel.requirement.partition("==")
-        path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
-        if path is None:
-            raise SourceError(f"the package index sent no wheel of {wheel.requirement}")
+        (path,) = folder.glob(f"{project.replace('-', '_')}-{version}-*.whl")
         for name, packed in read_zip(path, is_included_path):
             if not is_source_path(name):
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed
