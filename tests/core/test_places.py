@@ -62,7 +62,6 @@ def test_the_order_of_rows_and_places_makes_no_difference(gold, random):
 
 @given(GOLD)
 def test_clusters_are_the_connected_components(gold):
-    """Two queries are together exactly if a chain of shared files leads from one to the other."""
     clusters = clusters_of(gold)
     reached = {query: {query} for query in gold}
     for _ in gold:

@@ -53,7 +53,6 @@ def test_what_is_broken_is_counted_and_removed(folder, broken):
 
 @pytest.mark.parametrize("columns", ["mode = 4, value = ?", "raw = 0, key = ?"])
 def test_a_planted_pickle_is_refused_unread(folder, tmp_path, columns):
-    """A pickled value or key is never loaded."""
     change(folder, f"UPDATE Cache SET {columns} WHERE rowid = 1", planted(tmp_path / "ran"))
     with pytest.raises(CacheError, match="not written by this program; delete that folder"):
         verify(folder)

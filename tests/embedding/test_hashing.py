@@ -30,7 +30,6 @@ def encoder(tmp_path_factory):
 
 
 def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
-    """Alone, or among 600 others, a text has the same unit vector, bit for bit."""
     rows = encode(encoder, TEXTS)
     assert rows.dtype == np.float32
     assert np.linalg.norm(rows, axis=1) == pytest.approx(np.ones(len(TEXTS)), abs=1e-6)
@@ -40,7 +39,6 @@ def test_rows_are_unit_vectors_that_depend_on_their_text_alone(encoder):
 
 
 def test_a_text_without_a_known_term_is_orthogonal_to_every_other(encoder):
-    """It has a direction of its own instead of no direction."""
     rows = encode(encoder, ["", "def put(shelf, count): return shelf", "  \n"])
     assert rows[0] @ rows[1] == 0
     assert np.array_equal(rows[0], rows[2])

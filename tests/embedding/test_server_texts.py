@@ -10,7 +10,6 @@ from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.parts import make_embedder
 
 TEXTS = [f"def name_{i}(a, b):\n    return a + {i} * b\n" for i in range(24)]
-LONG = "def long(first, second):\n" + "".join(f"    first += second[{i}]\n" for i in range(16))
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")

@@ -134,7 +134,6 @@ def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
 
 
 def test_a_folder_that_cannot_hold_a_cache_is_one_sentence(tmp_path):
-    """A file where the folder should be is a CacheError that names it."""
     (tmp_path / "vectors").write_text("in the way")
     with pytest.raises(CacheError, match="vectors"):
         VectorCache(tmp_path / "vectors")

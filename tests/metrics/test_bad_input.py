@@ -101,7 +101,6 @@ def test_queries_that_only_one_side_knows_are_counted():
 
 
 def test_a_measure_says_which_inputs_it_lacks():
-    """Line measures without lines name what they need, instead of a score of 0."""
     said = sentence(MetricError, score_run, {"q": []}, {"q": {}}, ["line_recall@1500"])
     assert "line_recall@1500 needs gold and line_nws and places" in said
 
@@ -119,7 +118,6 @@ def test_a_measure_says_which_inputs_it_lacks():
     ],
 )
 def test_an_input_without_an_entry_is_named(measure, piece):
-    """A chunk or query that the context does not cover is an error, never a silent 0."""
     context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={}, written={})
     if piece == "gold":
         context = Context(places={"a": ChunkPlace("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})

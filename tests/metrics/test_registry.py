@@ -54,7 +54,6 @@ def test_a_definition_says_everything_of_its_measure(definition):
 
 
 def test_bands_are_those_that_people_read_by():
-    """nDCG from 0.9 excellent down to below 0.3 poor; recall from 0.8; ILD from 0.8; a measure without bands has none."""
     assert "from 0.9 excellent, from 0.7 very good, from 0.5 good, from 0.3 fair, below poor" in explain("ndcg@10")
     assert "from 0.8 excellent, from 0.6 good, from 0.4 fair, below poor" in explain("recall@10")
     assert "from 0.8" in explain("ild@10")
@@ -79,7 +78,6 @@ def test_a_measure_of_which_less_is_better_has_no_ceiling():
 
 
 def test_a_measure_says_what_it_needs():
-    """Rank measures need the ranking alone; the others name fields of the context."""
     assert Measure.parse("ndcg@10").needs == {"ranking"}
     assert Measure.parse("line_recall@1500").needs == {"ranking", "places", "gold", "line_nws"}
     assert Measure.parse("ild@5").needs == {"ranking", "vectors"}

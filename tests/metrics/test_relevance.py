@@ -51,7 +51,6 @@ def test_with_the_corpus_a_document_means_its_chunks_that_were_not_retrieved_too
 
 
 def test_a_rule_judges_the_corpus_where_it_is_given():
-    """The benchmark's own rule over the whole corpus knows all relevant chunks, over the retrieved ones it does not."""
     rule = (RuleRelevance(lambda item, passage: passage.text.startswith(item.query_id)),)
     corpus = [Passage("x", "q one"), Passage("y", "q two"), Passage("z", "other")]
     assert judge_item(Item("q"), corpus[:1], rule).gains == {"x": 1.0}

@@ -96,7 +96,6 @@ def test_own_chunks_are_seen_by_their_query_alone(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
-    """Every chunk of both repositories is ranked once for every query, excluded ones left out."""
     chunks, queries = pooled(corpus(), QUERIES)
     gone = corpus()["s"][3].chunk_id
     run = build(spec, chunks).search(queries, 50, {"q": frozenset({gone})})

@@ -53,7 +53,6 @@ def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
     st.text(st.sampled_from("aBc_XY09ßéÉΣσςİǅ字\u0301\u093f०") | st.characters(), min_size=1).filter(str.isidentifier)
 )
 def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscores(name):
-    """Nothing is lost, nothing appears twice, whatever the alphabet."""
     whole, *parts = identifiers(name)
     assert whole == name.casefold()
     assert "".join(parts or [whole]).replace("_", "") == whole.replace("_", "")
@@ -218,10 +217,6 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
     chosen = choose_retriever("rerank:some/model,first=bm25,max_length=128")
     assert (chosen.model, chosen.k_raw) == ("st:some/model,max_length=128", 100)
     assert chosen.spec.endswith("first=bm25,max_length=128")
-
-
-def cut(file, *bounds):
-    return tuple(Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds)
 
 
 def test_bm25_can_leave_headers_out():

@@ -136,7 +136,6 @@ def test_it_is_fetched_once_and_can_be_verified(built, index, tmp_path):
 
 
 def test_no_code_ships(built, tmp_path):
-    """The facts hold paths, names and numbers, and no line of a package."""
     folder = tmp_path / "shipped" / NAME
     text = "".join(shipped.read_table(folder / name) for name in (shipped.FILES, shipped.TASKS, shipped.USES))
     texts = [file for files in minirepo.REPOSITORIES.values() for file in files.values()]
