@@ -155,16 +155,6 @@ def test_git_is_not_needed(folder, monkeypatch, tmp_path):
     assert whole[0]["kind"] == "git"
 
 
-def test_a_repository_of_sha256(tmp_path):
-    folder = write_code(tmp_path / "sha256", aside=False)
-    git(folder, "init", "-q", "--object-format=sha256")
-    head = commit(folder)
-    assert len(head) == 64
-    assert read(folder)[0] == {"kind": "git", "commit": head}
-    git(folder, "repack", "-adq")
-    assert read(folder)[0] == {"kind": "git", "commit": head}
-
-
 def test_packs_indexes_and_branches_of_each_kind(folder):
     whole = read(folder)
     git(folder, "gc", "-q")
