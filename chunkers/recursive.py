@@ -16,11 +16,7 @@ from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import Chunk, SourceFile
 
 # The order is that of LangChain's splitter for Python. A text is cut where a pattern's empty group matches.
-_ANY = (
-    r"^(?:[^\S\n]*\n)+()",
-    r"^()",
-    r"(?<=\s)()(?=\S)",
-)
+_ANY = (r"^(?:[^\S\n]*\n)+()", r"^()", r"(?<=\s)()(?=\S)")
 
 
 @cache

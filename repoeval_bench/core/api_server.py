@@ -13,7 +13,7 @@ from functools import cached_property
 from multiprocessing.pool import ThreadPool
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from pydantic import BaseModel
+from pydantic import AnyHttpUrl, BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, SpecError
 from repoeval_bench.core.extras import require
@@ -28,8 +28,6 @@ BASE_URL = "OPENAI_BASE_URL"
 
 RETRIES = 5
 """The most times that a request is sent again: after 408, 409, 429, 5xx, a dropped connection or a timeout."""
-
-_SHOWN = 200  # characters of a server's message in an error
 
 _Content = TypeVar("_Content", bound=BaseModel)
 _Request = TypeVar("_Request")
@@ -108,10 +106,10 @@ class ApiServer:
         return self._api.error(f"{self.url} refuses {self._api.refused.replace('{}', f'({self._clean(reason)})')}")
 
     def _clean(self, text: str) -> str:
-        """Return a text from outside, cut short and without the key."""
+        """Return a text from outside on one line, without the key."""
         if self._key:
             text = text.replace(self._key, f"[{KEY}]")
-        return " ".join(text.split())[:_SHOWN]
+        return " ".join(text.split())
 
 
 def answers(
@@ -151,17 +149,11 @@ def server_address(url: str) -> str:
 
     A user, a password or a query is refused, as it would be stored with each run.
     """
-    from urllib.parse import urlsplit
-
     url = (url or os.environ.get(BASE_URL, "") or OPENAI).strip().rstrip("/")
     try:
-        parts = urlsplit(url)
-        plain = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        plain = False
-        parts = urlsplit("")
-    if not plain:
-        raise SpecError("base_url is not an http or https address; write it as http://HOST:PORT/v1")
+        parts = AnyHttpUrl(url)
+    except ValidationError:
+        raise SpecError("base_url is not an http or https address; write it as http://HOST:PORT/v1") from None
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SpecError(f"base_url has more than an address; give scheme, host and path only, and the key in {KEY}")
     return url

@@ -112,10 +112,6 @@ class ResultError(BenchError):
     """A run folder cannot be written, or contains something that cannot be read back."""
 
 
-_LONGEST = 200
-"""The most characters that are shown of another package's message."""
-
-
 def os_reason(error: Exception) -> str:
     """Return why a file cannot be read or written: the system's reason without its number and paths.
 
@@ -136,7 +132,7 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 def in_one_line(error: BaseException) -> str:
     """The class of another package's error and the first line of its message: `ValueError: no such column`."""
     first, *_ = str(error).strip().splitlines() or ["no message"]
-    return f"{type(error).__name__}: {first.strip()[:_LONGEST]}"
+    return f"{type(error).__name__}: {first.strip()}"
 
 
 @contextmanager

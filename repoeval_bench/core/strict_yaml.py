@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
@@ -65,25 +64,8 @@ class Document:
         try:
             model.model_validate(self.content)
         except ValidationError as error:
-            errors: list[dict[str, Any]] = [dict(details) for details in error.errors()]
-            unknown = [details["loc"] for details in errors if details["type"] == "extra_forbidden"]
-            return [
-                (details["loc"], _sentence(details, model))
-                for details in errors
-                if details["loc"] in unknown or not any(self._follows(details, key) for key in unknown)
-            ]
+            return [(details["loc"], _sentence(dict(details), model)) for details in error.errors()]
         return []
-
-    def _follows(self, error: Mapping[str, Any], unknown: KeyPath) -> bool:
-        """Return whether a mistake comes from an unknown key beside it: that may be meant as the key that is missing.
-
-        A rule over several keys, such as `give either`, is reported at one of them that the file lacks.
-        """
-        location = error["loc"]
-        if location[:-1] != unknown[:-1]:
-            return False
-        of_several = error["type"] == "value_error" and location not in self.lines
-        return of_several or bool(get_close_matches(str(location[-1]), [str(unknown[-1])]))
 
 
 def read_yaml(path: Path, way_out: str) -> Document:

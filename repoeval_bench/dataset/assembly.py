@@ -146,7 +146,7 @@ def _with_other_code(benchmark: Benchmark) -> set[str]:
 
 
 def _line(*values: object) -> bytes:
-    return json.dumps(values).encode() + b"\n"
+    return json.dumps(values).encode() + b"\n"  # JSON keeps fields apart, whatever they hold
 
 
 def published_subset(benchmark: Benchmark, name: str) -> Benchmark:

@@ -113,6 +113,7 @@ def install(home: Path, source: Source, task_set: TaskSet) -> InstalledSet:
     root = home / "datasets" / source.folder
     way_out = "name another folder with --home or REPOEVAL_HOME"
     with os_errors_as(DatasetError, f"the data set cannot be written to {root}", way_out), alone(root):
+        # Another process may have installed it while this one waited.
         done = find_set(home, source.folder, task_set)
         if done is None:
             done = InstalledSet(root, source.facts, task_set)
@@ -158,5 +159,5 @@ def alone(root: Path) -> Iterator[None]:
     """Let one process at a time fetch a set; a second waits and then finds it done."""
     root.mkdir(parents=True, exist_ok=True)
     with (root / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        fcntl.flock(lock, fcntl.LOCK_EX)  # it ends with the process, so one that is killed locks nobody out
         yield

@@ -15,15 +15,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
-from repoeval_bench.dataset import index, repoeval
-from repoeval_bench.dataset.assembly import (
-    check_places,
-    files_of,
-    fingerprint,
-    is_misplaced,
-    with_fingerprint,
-    with_tests,
-)
+from repoeval_bench.dataset import assembly, index, repoeval
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.install import InstalledSet, alone, find_set, install, installed_sets
 from repoeval_bench.dataset.pack import Pack
@@ -79,8 +71,8 @@ def load_benchmark(
         benchmark = load_folders(folders, task_set, named, extensions=extensions or ())
         repoeval.check_repositories(repos or (), benchmark.files)
         kept = {repo: files for repo, files in benchmark.files.items() if not repos or repo in part["repos"]}
-        benchmark = with_fingerprint(replace(benchmark, **part, files=kept))
-        return with_questions(benchmark, Path(questions)) if questions else with_tests(benchmark, tests)
+        benchmark = assembly.with_fingerprint(replace(benchmark, **part, files=kept))
+        return with_questions(benchmark, Path(questions)) if questions else assembly.with_tests(benchmark, tests)
     if extensions:
         raise only_of_code(source)
     obtained = obtain(source, task_set, data_home(home))
@@ -93,12 +85,12 @@ def load_benchmark(
     selected = _select(tasks, repos, limit, without)
     benchmark = replace(_assemble(installed, tasks, selected), **part)
     files = benchmark.by_name
-    if misplaced := sum(is_misplaced(task, files) for task in benchmark.tasks):
+    if misplaced := sum(assembly.is_misplaced(task, files) for task in benchmark.tasks):
         NOTICES.info(
             f"{misplaced} of {len(benchmark.tasks)} ground truths are not at their lines; "
             "`repoeval-bench data verify` names them"
         )
-    return with_tests(benchmark, tests)
+    return assembly.with_tests(benchmark, tests)
 
 
 def load_set(installed: InstalledSet) -> Benchmark:
@@ -107,19 +99,15 @@ def load_set(installed: InstalledSet) -> Benchmark:
     return _assemble(installed, tasks, tasks)
 
 
-def _assemble(
-    installed: InstalledSet,
-    tasks: Sequence[Task],
-    selected: tuple[Task, ...],
-) -> Benchmark:
+def _assemble(installed: InstalledSet, tasks: Sequence[Task], selected: tuple[Task, ...]) -> Benchmark:
     whole_tasks, whole_repos = installed.whole_size(tasks)
     trees = read_trees(installed.tree, (task.repo for task in selected), installed.endings)
-    by_name, files = files_of(trees), {repo: tree.files for repo, tree in trees.items()}
-    check_places(selected, by_name)
+    by_name, files = assembly.files_of(trees), {repo: tree.files for repo, tree in trees.items()}
+    assembly.check_places(selected, by_name)
     selected = _with_uses(selected, installed.read_uses(selected), by_name)
     return Benchmark(
         name=f"{installed.facts.name}-{installed.task_set}",
-        fingerprint=fingerprint(selected, files),
+        fingerprint=assembly.fingerprint(selected, files),
         level=installed.task_set.level,
         tasks=selected,
         files=files,

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import unquote
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Ge
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
@@ -58,8 +57,7 @@ class ServerOptions:
 
     base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
     dimensions: Annotated[
-        Annotated[int, Ge(1), Le(EXACT)] | None,
-        Doc("the width of the vectors to request; the model's own unless given"),
+        Annotated[int, Ge(1)] | None, Doc("the width of the vectors to request; the model's own unless given")
     ] = None
     query_prefix: Annotated[str, Doc("is put before queries; none unless given; %20 for a blank at its end")] = ""
     document_prefix: Annotated[str, Doc("is put before chunks; none unless given; %20 for a blank at its end")] = ""

@@ -32,37 +32,3 @@ from repoeval_bench.metrics.relevance import (
 )
 from repoeval_bench.metrics.scoring import RunScores, score_query, score_run
 from repoeval_bench.metrics.texts import TEXT_MEASURES
-
-__all__ = [
-    "BUDGETS",
-    "CEILING",
-    "DEFAULT_MEASURES",
-    "DEFINITION_MEASURES",
-    "EVAL_MEASURES",
-    "LINE_MEASURES",
-    "MEASURES",
-    "SHARE",
-    "TARGET_MEASURES",
-    "TEXT_MEASURES",
-    "ChunkPlace",
-    "Context",
-    "ExplicitRelevance",
-    "Item",
-    "Lines",
-    "Measure",
-    "Passage",
-    "RuleRelevance",
-    "RunScores",
-    "TokenF1Relevance",
-    "WrittenCompletion",
-    "explain",
-    "ideal_rankings",
-    "inputs_of",
-    "lower_is_better",
-    "measure_of",
-    "score_ceilings",
-    "score_items",
-    "score_query",
-    "score_run",
-    "with_ceiling",
-]

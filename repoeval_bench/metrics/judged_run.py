@@ -18,12 +18,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
 from repoeval_bench.core.run import trec_order, trec_ranks
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
-from repoeval_bench.metrics.given import (
-    Rankings,
-    check_entries,
-    judgements_of,
-    rankings_of,
-)
+from repoeval_bench.metrics.given import Rankings, check_entries, judgements_of, rankings_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -48,7 +43,7 @@ class Entries:
     @classmethod
     def ordered(cls, query: IntArray, rank: IntArray, gain: FloatArray) -> Self:
         """Order entries that come in any order."""
-        order = np.lexsort((rank, query))
+        order = np.lexsort((rank, query))  # the last key is the first to sort by
         return cls(query[order], rank[order], gain[order])
 
     @classmethod
@@ -232,9 +227,7 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
 
 
 def _ranks(
-    query_id: str,
-    ranking: Sequence[tuple[str, float]] | Mapping[str, float],
-    relevant: Mapping[str, float],
+    query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float], relevant: Mapping[str, float]
 ) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here, and few chunks of each are relevant: their ranks are counted without a sort.

@@ -21,7 +21,7 @@ COVERAGE = {
 """name -> meaning of the measures that say how much was judged, and so not how well a run ranks."""
 
 UNREGISTERED = COVERAGE | {
-    "bpref": "Binary preference: how seldom a judged non-relevant chunk is ranked above a relevant one (trec_eval's).",
+    "bpref": "Binary preference: how seldom a judged non-relevant chunk is ranked above a relevant one (trec_eval's)."
 }
 """name -> meaning. Only imported runs have them: they need judgements of chunks that are not relevant."""
 
@@ -190,10 +190,7 @@ EVAL_MEASURES = (*LINE_MEASURES, *DEFAULT_MEASURES)
 """The default measures of an evaluation, which also has the files' lines."""
 
 
-_FIRST_BY = {
-    "lines": "new target lines per character",
-    "definitions": "new definitions per character",
-}
+_FIRST_BY = {"lines": "new target lines per character", "definitions": "new definitions per character"}
 
 
 def explain(name: str) -> str:

@@ -125,10 +125,7 @@ class TokenF1Relevance:
 
 
 def judge_item(
-    item: Item,
-    retrieved: Sequence[Passage],
-    strategies: Sequence[Strategy],
-    corpus: Sequence[Passage] | None = None,
+    item: Item, retrieved: Sequence[Passage], strategies: Sequence[Strategy], corpus: Sequence[Passage] | None = None
 ) -> ItemJudgement:
     """Return the judgement of the first strategy that gives one; a MetricError where none does."""
     for strategy in strategies:

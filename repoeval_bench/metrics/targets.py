@@ -28,6 +28,7 @@ def target_ndcg(run: JudgedRun, k: int | None) -> FloatArray:
         if not targets:
             return 0.0
         places = run.places(query_id, k)
+        # A set, because a chunk that is the first of two targets earns the gain of its rank once.
         ranks = {
             next((rank for rank, place in enumerate(places, start=1) if place.overlap(target)), None)
             for target in targets

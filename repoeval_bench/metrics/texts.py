@@ -8,12 +8,7 @@ from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import measure
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 
-_of_text = partial(
-    measure,
-    cutoff="none",
-    needs=frozenset({"written"}),
-    ceiling=None,
-)
+_of_text = partial(measure, cutoff="none", needs=frozenset({"written"}), ceiling=None)
 
 
 def _lines(done: WrittenCompletion) -> tuple[list[str], list[str]]:

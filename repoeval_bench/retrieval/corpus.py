@@ -14,14 +14,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import (
-    Chunk,
-    SourceFile,
-    blanked,
-    chunk_id_of_task,
-    count_nws,
-    nearest_rank,
-)
+from repoeval_bench.core.source import Chunk, SourceFile, blanked, chunk_id_of_task, count_nws, nearest_rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

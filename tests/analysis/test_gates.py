@@ -160,9 +160,6 @@ def test_all_problems_of_a_file_are_reported(tmp_path):
         *("gates[5]: unknown key 'at_leest'; did you mean 'at_least'", "latency[1].p90_ms: give median_ms"),
     ):
         assert piece in str(error.value), piece
-    # No second mistake follows from a key that is misspelled: neither of itself, nor of a rule over it and another.
-    assert str(error.value).startswith("12 mistakes")
-    assert "gates[5].max_drop" not in str(error.value)
 
 
 @pytest.mark.parametrize(

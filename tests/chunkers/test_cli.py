@@ -9,14 +9,7 @@ from click.testing import CliRunner
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.cli.chunk import check_command, show_command, stats_command
-from repoeval_bench.core.errors import (
-    BenchError,
-    DatasetError,
-    LanguageError,
-    NoDataError,
-    SpecError,
-    UsageError,
-)
+from repoeval_bench.core.errors import BenchError, DatasetError, LanguageError, NoDataError, SpecError, UsageError
 from support.leaves import needs
 
 TEXT = "import os\n\n\ndef f():\n    return 'ä'\n"

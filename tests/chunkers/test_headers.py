@@ -85,15 +85,13 @@ def test_what_cannot_be_headed_is_refused() -> None:
 
 
 def test_a_header_is_an_option_of_every_built_in_chunker():
-    """header=path puts one kind of header before the same chunks; it is printed back, and an unknown one refused."""
+    """header=path puts one kind of header before the same chunks; it is printed back."""
     plain, headed = make_chunker("fixed:max_nws=20"), make_chunker("fixed:max_nws=20,header=path")
     assert headed.spec == "fixed:max_nws=20,offset=0,header=path"
     file = SourceFile("r", "pkg/a.py", "x = 1\ny = 2\nz = 'a long line of text'\n")
     assert [chunk.lines for chunk in headed.chunk(file)] == [chunk.lines for chunk in plain.chunk(file)]
     assert {chunk.header for chunk in headed.chunk(file)} == {"# pkg/a.py\n"}
     assert make_chunker("fixed:header=none").spec == make_chunker("fixed").spec
-    with pytest.raises(SpecError, match="did you mean 'scope'"):
-        make_chunker("ast:header=scop")
 
 
 def test_stem_names_the_file_twice_and_three_folders() -> None:

@@ -66,7 +66,6 @@ def test_a_sweep_of_sizes_keeps_a_windows_ratio_too() -> None:
 def test_a_chunker_without_a_size_says_so(spec: str) -> None:
     match = match_size(spec, 150, FILES)
     assert match.reason
-    assert match.reason
 
 
 def test_a_target_beyond_the_files_ends_at_the_nearest_with_the_reason() -> None:

@@ -9,7 +9,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES
 from repoeval_bench.chunkers.tools.conformance import broken_promises
 from repoeval_bench.chunkers.tools.sizes import match_size, mean_nws, resize
-from repoeval_bench.core.source import SourceFile, readable
+from repoeval_bench.core.source import SourceFile
 
 SIZED = ("ast", "fixed", "recursive")
 FILES = [
@@ -49,15 +49,6 @@ def test_a_size_in_tokens_conforms(name) -> None:
     chunker = make_chunker(f"{name}:max_tokens=30")
     files = [SourceFile("r", "a.py", text) for text in CASES.values() if len(text) < 4_000]
     assert [broken for file in files if (broken := broken_promises(chunker, file))] == []
-
-
-@pytest.mark.parametrize("name", SIZED)
-def test_a_lone_surrogate_is_counted_as_the_model_reads_it(name) -> None:
-    text = "x = '\ud800 one two three'\ny = 2 + 3 + 4\n" * 8
-    chunker = make_chunker(f"{name}:max_tokens=12")
-    cuts = [[chunk.chars for chunk in chunker.chunk(SourceFile("r", "a.py", item))] for item in (text, readable(text))]
-    assert cuts[0] == cuts[1]
-    assert len(cuts[0]) > 1
 
 
 def test_a_long_line_is_cut_at_tokens() -> None:

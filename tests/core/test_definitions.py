@@ -14,7 +14,6 @@ from repoeval_bench.core.spans import LineSpan
 from support.samples import MORE, samples
 
 SAMPLES = samples("definitions")
-PYTHON = SAMPLES["python"]["text"]
 
 
 def defined(language: str, text: str) -> tuple[Definition, ...]:

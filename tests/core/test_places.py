@@ -30,13 +30,11 @@ def test_joined_places_hold_the_same_lines_each_once(gold):
 
 @given(golds, places)
 def test_a_place_is_taken_out_of_a_gold_line_by_line(gold, taken):
-    """The gold's lines are left, but for the place's."""
     assert lines(without(gold, taken)) == lines(gold) - lines([taken])
 
 
 @given(golds, places)
 def test_iou_is_over_the_union_of_all_lines(gold, location):
-    """Shared over union of (file, line), whatever file a place is in."""
     expected, held = lines(gold), lines([location])
     assert iou(location, gold) == (len(expected & held) / len(expected | held) if expected | held else 0.0)
     assert sum(map(location.overlap, join(gold))) == len(expected & held)
@@ -57,7 +55,6 @@ def test_queries_that_share_a_file_are_one_cluster():
 
 @given(GOLD, st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_places_makes_no_difference(gold, random):
-    """Shuffled queries with shuffled files have the same clusters."""
     rows = [(query, random.sample(files, len(files))) for query, files in gold.items()]
     random.shuffle(rows)
     assert clusters_of(dict(rows)) == clusters_of(gold)
@@ -65,7 +62,6 @@ def test_the_order_of_rows_and_places_makes_no_difference(gold, random):
 
 @given(GOLD)
 def test_clusters_are_the_connected_components(gold):
-    """Two queries are together exactly if a chain of shared files leads from one to the other."""
     clusters = clusters_of(gold)
     reached = {query: {query} for query in gold}
     for _ in gold:

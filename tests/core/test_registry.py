@@ -65,7 +65,6 @@ def test_what_was_chosen_prints_a_spec_that_rebuilds_it(kind, spec):
 
 
 def test_listing_imports_no_model_no_index_and_no_grammar():
-    """The files of a room import nothing heavy until a part is made."""
     script = (
         "import sys; from repoeval_bench.runs.parts import kinds\n"
         "for kind in kinds().values(): [kind.options(row) for row in kind]\n"

@@ -23,7 +23,6 @@ def test_spans_overlap_by_the_positions_that_both_hold(a, b):
 
 @pytest.mark.parametrize("ends", [(-1, 2), (3, 2)])
 def test_impossible_spans_are_refused(ends):
-    """A span cannot start before 0 or end before it starts."""
     with pytest.raises(ValueError, match="is not a range"):
         LineSpan(*ends)
 
@@ -63,7 +62,6 @@ def test_chunk_cut_copies_the_files_text():
 
 @pytest.mark.parametrize("span", [CharSpan(2, 2), CharSpan(0, 99)])
 def test_chunk_cut_refuses_empty_and_outside(span):
-    """A chunk is never empty and never passes the end of its file."""
     with pytest.raises(ValueError, match="empty or outside"):
         Chunk.cut(SourceFile("r", "p.py", "x = 1\n"), span)
 

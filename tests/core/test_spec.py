@@ -37,7 +37,6 @@ SEVERAL = "'ast, fixed' names several; give ast alone, and repeat an option that
     ],
 )
 def test_broken_specs_are_refused_by_name(text, says):
-    """A spec that is not understood is a SpecError that quotes it."""
     with pytest.raises(SpecError, match=says):
         Spec.parse(text)
 
@@ -52,7 +51,6 @@ def test_nearest_name_is_offered():
 
 
 def test_slug_is_a_file_name():
-    """A slug has no separator, blank or leading dot, and is short."""
     assert slug("exec:node ../x/chunk.js --a") == "exec-node-..-x-chunk.js-a"
     assert slug("../etc") == "etc"
     assert len(slug("x" * 500)) <= 48

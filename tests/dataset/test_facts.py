@@ -51,7 +51,6 @@ def test_a_chain_of_elif_is_not_nested():
     ],
 )
 def test_facts_of_a_task(line, lines, depth, docstring, method):
-    """Length, nesting, docstring and whether it is a method, of the function around the place."""
     result = facts_at(line)
     assert set(result) == set(FACTS)
     assert (result["function_lines"], result["nesting_depth"]) == (lines, depth)

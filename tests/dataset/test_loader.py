@@ -144,8 +144,7 @@ def test_a_broken_task_file_is_reported_row_by_row(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
-    [(name, f"unknown source '{name}'") for name in ("gihub", "folder-that-is-not-there")],
+    ("source", "complaint"), [(name, f"unknown source '{name}'") for name in ("gihub", "folder-that-is-not-there")]
 )
 def test_a_source_that_is_none_is_a_usage_error(tmp_path, source, complaint):
     with pytest.raises(UsageError, match=complaint):
@@ -180,10 +179,6 @@ FILE = SourceFile("r", "a.py", "x = 1\n")
 )
 def test_whatever_changes_changes_the_fingerprint(changed, file):
     assert fingerprint([changed], {"r": (file,)}) != fingerprint([TASK], {"r": (FILE,)})
-
-
-def test_a_lone_surrogate_in_a_prompt_has_a_fingerprint():
-    assert len(fingerprint([replace(TASK, prompt="\ud800")], {})) == 12
 
 
 def test_the_index_says_what_is_published():

@@ -138,11 +138,6 @@ def test_a_wheel_of_other_bytes_is_refused(tmp_path, monkeypatch, with_pip):
         package_index.fetch_wheels(tmp_path / "fetched")
 
 
-def test_a_wheel_that_is_not_there_is_named(wheels, tmp_path):
-    with pytest.raises(SourceError, match=r"the package index sent no wheel of text-kit==1.0"):
-        package_index.take_files(tmp_path)
-
-
 @pytest.mark.parametrize("level", ["line", "api"])
 def test_other_levels_are_refused_before_anything_is_fetched(wheels, tmp_path, level):
     with pytest.raises(UsageError, match=f"carries the function level only; for level {level} take github"):

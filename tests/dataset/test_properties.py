@@ -1,13 +1,10 @@
 """What holds for every text, tree and row, not only for those that somebody thought of."""
 
-import json
 from dataclasses import replace
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.assembly import fingerprint
@@ -43,17 +40,6 @@ def test_tasks_survive_upstreams_format_with_either_line_end(parsed, windows):
     raw = dump_tasks(parsed)
     raw = raw.replace(b"\n", b"\r\n") if windows else raw
     assert list(parse_tasks(raw, name="t", level="function")) == parsed
-
-
-@given(st.lists(tasks(), min_size=1, max_size=4).map(firm), st.data())
-def test_a_row_that_lost_a_field_is_always_named(parsed, data):
-    rows = [json.loads(line) for line in dump_tasks(parsed).splitlines()]
-    number = data.draw(st.integers(0, len(rows) - 1))
-    field = data.draw(st.sampled_from(["task_id", "ground_truth", "fpath_tuple", "context_start_lineno", "lineno"]))
-    del rows[number]["metadata"][field]
-    raw = "\n".join(map(json.dumps, rows)).encode()
-    with pytest.raises(DatasetError, match=rf"t:{number + 1}: metadata\.{field}: it is missing"):
-        parse_tasks(raw, name="t", level="function")
 
 
 @given(texts)

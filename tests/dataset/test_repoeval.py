@@ -108,12 +108,6 @@ def test_a_broken_row_is_named_with_line_field_and_expectation(row, complaint):
     assert complaint in refused(row)
 
 
-def test_an_id_that_ends_in_a_number_of_any_length_is_read():
-    """What cannot be the number of a row is not taken for one: rows are counted then, as where the id is `idx`."""
-    (task,) = parse(changed(task_id="acme--tools/" + "9" * 5000))
-    assert task.task_id == "acme_tools/0"
-
-
 def test_all_problems_of_a_file_stand_in_one_report():
     report = refused(ROW, changed(lineno=-1), "{", without("prompt", "ground_truth"))
     assert report.startswith("t.jsonl has 3 bad rows:")

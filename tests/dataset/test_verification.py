@@ -32,14 +32,6 @@ def test_an_untouched_set_passes(installed):
     assert (result.tasks, result.files) == (len(minirepo.rows()), len(minirepo.tree_files()) + 1)
 
 
-@pytest.mark.parametrize("mark", ["\u2028", "\u2029", "\x85"])
-def test_the_name_of_a_file_may_hold_another_line_end(tmp_path, monkeypatch, mark):
-    path = f"northwind_textkit/textkit/more{mark}.py"
-    tree = {**minirepo.tree_files(), path: b"x = 1\n"}
-    monkeypatch.setattr(minirepo, "tree_files", lambda: tree)
-    assert verify(install(tmp_path / "home", MirrorFolder(minirepo.build_mirror(tmp_path / "m")), FUNCTION)).passed
-
-
 def files_of(result):
     """The names of the wrong files, sorted."""
     return sorted(line.partition(": ")[0] for line in result.wrong_files)

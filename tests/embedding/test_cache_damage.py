@@ -58,7 +58,6 @@ def test_any_flipped_bit(database, tmp_path):
 
 @pytest.mark.parametrize("share", [0.01, 0.3, 0.5, 0.7])
 def test_a_truncated_database_is_refused(database, tmp_path, share):
-    """A file that ends too early is one sentence with the way out."""
     assert read_back(tmp_path, database[: int(share * len(database))]) is None
 
 

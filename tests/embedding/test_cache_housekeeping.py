@@ -2,7 +2,6 @@
 
 import pytest
 
-from repoeval_bench.cli.cache import show_size
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache, info, verify
@@ -22,24 +21,17 @@ def folder(tmp_path):
     return tmp_path / "vectors"
 
 
-def test_info_counts_entries_and_bytes(folder):
-    """Vectors and counts of both models."""
+def test_entries_of_both_models_are_counted_and_sound(folder):
+    assert (verify(folder).entries, verify(folder).passed) == (46, True)
     result = info(folder)
     assert result.entries == 46
     assert result.bytes_on_disk == sum(path.stat().st_size for path in folder.iterdir())
 
 
 def test_no_cache_is_none_and_none_is_made(tmp_path):
-    """Looking at a cache that is not there makes none."""
     folder = tmp_path / "vectors"
     assert (info(folder).entries, verify(folder).entries) == (0, 0)
     assert not folder.exists()
-
-
-def test_a_sound_cache_passes(folder):
-    """Every entry is read, and none is broken."""
-    result = verify(folder)
-    assert (result.entries, result.broken, result.passed) == (46, 0, True)
 
 
 @pytest.mark.parametrize("broken", [lambda value: bytes([value[0] ^ 1]) + value[1:], lambda _: b""])
@@ -61,7 +53,6 @@ def test_what_is_broken_is_counted_and_removed(folder, broken):
 
 @pytest.mark.parametrize("columns", ["mode = 4, value = ?", "raw = 0, key = ?"])
 def test_a_planted_pickle_is_refused_unread(folder, tmp_path, columns):
-    """A pickled value or key is never loaded."""
     change(folder, f"UPDATE Cache SET {columns} WHERE rowid = 1", planted(tmp_path / "ran"))
     with pytest.raises(CacheError, match="not written by this program; delete that folder"):
         verify(folder)
@@ -76,11 +67,3 @@ def test_a_broken_structure_is_an_error(folder):
     path.write_bytes(content)
     with pytest.raises(CacheError, match="malformed.*delete that folder"):
         verify(folder)
-
-
-@pytest.mark.parametrize(
-    ("size", "text"), [(0, "0 B"), (999, "999 B"), (1536, "1.5 KB"), (123_456_789, "123.5 MB"), (2 * 10**15, "2.0 PB")]
-)
-def test_sizes_are_shown(size, text):
-    """One digit behind the point, and a unit."""
-    assert show_size(size) == text

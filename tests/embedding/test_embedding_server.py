@@ -105,7 +105,6 @@ def test_a_vector_without_direction_is_never_kept(server, tmp_path, value):
 
 
 def test_a_width_is_asked_for(server, tmp_path):
-    """`dimensions` is sent."""
     short = find_encoder(f"openai:m,base_url={server.base_url},dimensions=8")
     assert embed(short).shape == (2, 8)
     assert server.seen()[0]["dimensions"] == 8
@@ -139,7 +138,6 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
         ("hash:x", "is not key=value"),
         ("hsh", "did you mean 'hash'"),
         ("hash:dim=x", "a whole number was expected"),
-        (f"hash:seed={2**53 + 1}", "a number of 9007199254740992 or less"),
     ],
 )
 def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):

@@ -121,11 +121,6 @@ def test_token_counts_are_those_before_truncation(encoder):
     assert encoder.count_tokens(TEXTS, "document") == [len(tokenizer(text)["input_ids"]) for text in TEXTS]
 
 
-def test_a_lone_surrogate_is_read_as_a_replacement_character(encoder):
-    """Text that is not UTF-8 does not stop a run."""
-    assert np.array_equal(encode(encoder, ["a \ud800"]), encode(encoder, ["a \ufffd"]))
-
-
 def test_the_bundled_weights_are_the_published_ones():
     """The model's identity carries the published SHA-256, its 256 tokens and its pooling."""
     identity = models.locate("minilm").identity

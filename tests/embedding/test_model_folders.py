@@ -86,7 +86,6 @@ def test_a_models_configuration_is_part_of_what_a_vector_is(folder, cache, file,
 
 
 def test_a_cross_encoders_configuration_is_part_of_what_a_score_is(tmp_path):
-    """The same for pairs."""
     folder = tiny_cross_encoder(tmp_path)
     before = find_cross_encoder(f"st:{folder}").identity
     edit(folder / "config.json", num_attention_heads=4)

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.core.errors import CacheError, EmbeddingError, SpecError, UsageError
+from repoeval_bench.core.errors import CacheError, EmbeddingError, UsageError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import choose_embedder, find_encoder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.runs.parts import make_embedder
 
 TEXTS = [f"def name_{i}(a, b):\n    return a + {i} * b\n" for i in range(24)]
-LONG = "def long(first, second):\n" + "".join(f"    first += second[{i}]\n" for i in range(16))
 
 
 pytestmark = pytest.mark.usefixtures("no_faults")
@@ -62,12 +61,6 @@ def test_a_request_that_fails_ends_the_others_when_they_are_answered(server, emb
     assert sorted(sent(server)) == sorted(missing)
 
 
-def test_faults_are_tried_again_side_by_side(server, embedder):
-    """Dropped connections and busy answers of one request do not hold the others."""
-    server.fail({"drop": True}, {"status": 429, "headers": {"Retry-After": "0.1"}})
-    assert embedder().encode(TEXTS, "document").shape == (24, 384)
-
-
 def test_queries_and_chunks_have_prefixes_of_their_own(server, embedder):
     """The server gets them; a text has a vector for each role; the spec and the identity name them."""
     encoder = embedder(",query_prefix=find%2C please:%20")
@@ -77,11 +70,6 @@ def test_queries_and_chunks_have_prefixes_of_their_own(server, embedder):
     assert encoder.spec.endswith("query_prefix=find%2C please:%20")
     plain = embedder()
     assert encoder.identity.keys() - plain.identity.keys() == {"query_prefix"}
-
-
-def test_a_lone_surrogate_is_sent_as_replacement_characters(server, embedder):
-    embedder().encode(["lone \ud800"], "document")
-    assert {*sent(server)[0].removeprefix("lone ")} == {"\ufffd"}
 
 
 def test_a_changed_model_is_seen(server, embedder, tmp_path):
@@ -96,14 +84,3 @@ def test_a_policy_changes_nothing_there(tmp_path):
     """A server is given every text whole."""
     with pytest.raises(UsageError, match="policy for long texts changes nothing"):
         make_embedder("openai:m,long_chunks=tail", home=tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ("query_prefx=x", "did you mean 'query_prefix'"),
-    ],
-)
-def test_options_that_make_no_sense_are_refused(tmp_path, options, message):
-    with pytest.raises(SpecError, match=message):
-        find_encoder(f"openai:m,{options}")

@@ -134,21 +134,14 @@ def test_a_planted_pickle_is_refused_unread(cache, tmp_path):
 
 
 def test_a_folder_that_cannot_hold_a_cache_is_one_sentence(tmp_path):
-    """A file where the folder should be is a CacheError that names it."""
     (tmp_path / "vectors").write_text("in the way")
     with pytest.raises(CacheError, match="vectors"):
         VectorCache(tmp_path / "vectors")
 
 
 def test_counts_are_kept(cache):
-    """A text's token count is computed once."""
     encoder = CountingEncoder()
     embedder = CachedEmbedder(encoder, cache)
     assert embedder.count_tokens(["a b c", "d", "a b c"], "document") == [3, 1, 3]
     encoder.count_tokens = lambda texts, role: pytest.fail("counted again")
     assert embedder.count_tokens(["d"], "document") == [1]
-
-
-def test_no_text_gives_no_vector(cache):
-    """An empty list of texts is an empty array, and no model is loaded."""
-    assert CachedEmbedder(CountingEncoder(), cache).encode([], "document").shape[0] == 0

@@ -86,10 +86,7 @@ def test_bm25_needs_the_base_alone(base, mirror, tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "what"),
-    [
-        ("recommend . --retriever bm25 -c fixed --report page.html", "--report"),
-        ("report ast", "the page"),
-    ],
+    [("recommend . --retriever bm25 -c fixed --report page.html", "--report"), ("report ast", "the page")],
 )
 def test_pages_are_refused_before_anything_is_computed(base, monkeypatch, tmp_path, words, what):
     monkeypatch.chdir(tmp_path)

@@ -58,7 +58,6 @@ def test_a_function_is_a_chunker(stored_runs, benchmark):
     ],
 )
 def test_what_is_not_a_chunker_is_one_sentence(benchmark, given, sentence, tmp_path):
-    """No AttributeError."""
     with pytest.raises(UsageError, match=sentence):
         evaluate(benchmark, given, retriever="bm25", out=tmp_path)
 
@@ -80,7 +79,6 @@ def test_runs_are_named_by_object_id_chunker_or_path(stored_runs):
 
 
 def test_what_is_shown_is_short(stored_runs, benchmark):
-    """One line each."""
     runs, _ = stored_runs
     compared = compare(runs)
     for item in (benchmark, runs[0], compared[0], choose(runs)):

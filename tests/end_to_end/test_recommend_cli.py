@@ -265,13 +265,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     assert 0 < record["default"]["expected_loss"] < 0.05
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "https://github.com/owner/project",
-        "https://example.org/project-1.0.tar.gz",
-    ],
-)
+@pytest.mark.parametrize("source", ["https://github.com/owner/project", "https://example.org/project-1.0.tar.gz"])
 def test_an_address_is_to_be_cloned_or_downloaded_first(tmp_path, source):
     message = one_sentence(bench("recommend", source, "--out", tmp_path / "out", home=tmp_path, cwd=tmp_path), 2)
     assert message.endswith("clone it with git or download it, and name the folder or archive")

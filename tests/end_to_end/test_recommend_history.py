@@ -161,10 +161,7 @@ def test_too_few_commits_leave_docstrings(tmp_path):
     assert any("commits: the history gives only" in line and "60 are needed" in line for line in result["skipped"])
 
 
-@pytest.mark.parametrize(
-    ("spec", "low", "high"),
-    [("file", 1.0, 1.0), ("functions", 0.05, 0.2)],
-)
+@pytest.mark.parametrize(("spec", "low", "high"), [("file", 1.0, 1.0), ("functions", 0.05, 0.2)])
 def test_an_edit_costs_the_characters_of_its_new_chunks(spec, low, high):
     before = python_file(NAMES)
     edit = FileEdit("a.py", before, before.replace("order.itemc[2]", "order.itemc[9]"))

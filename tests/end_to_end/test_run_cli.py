@@ -38,7 +38,6 @@ def test_nothing_is_run_where_a_file_has_a_mistake(run, tmp_path):
 
 
 def test_a_file_may_ask_for_no_comparison(run, tmp_path):
-    """The runs are made and counted."""
     done = run(FILE + "compare: false\n")
     assert (done.code, done.out) == (0, f"8 runs, in {tmp_path / 'results'}\n"), done.err
 

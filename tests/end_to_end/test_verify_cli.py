@@ -81,7 +81,6 @@ def test_another_folder_name_is_found(claimed, verify):
 
 
 def test_the_ten_largest_differences_are_listed(claimed, verify):
-    """The others are counted."""
     queries = len(read_rows(claimed / "per_query.jsonl.gz"))
     change(claimed / "per_query.jsonl.gz", lambda row: row["measures"].update(dict.fromkeys(row["measures"], 7.0)))
     result = json.loads(verify(claimed, "--json").out)
@@ -126,7 +125,6 @@ def test_a_server_of_a_strangers_choice_is_not_asked(server, mirror, tmp_path):
 
 
 def test_other_data_is_refused(claimed, verify):
-    """Nothing is compared on other data."""
     change(claimed / "manifest.json", lambda manifest: manifest["config"].update(fingerprint="0" * 12))
     assert "name the run's with --source" in one_sentence(verify(claimed), 2)
 

@@ -54,7 +54,6 @@ def sentence(error, call, *args, **kwargs):
     ],
 )
 def test_a_measure_that_does_not_exist_is_refused(text, pieces):
-    """Unknown names, cutoffs and options end in one sentence with the nearest name or the way to write it."""
     said = sentence(UsageError, Measure.parse, text)
     for piece in pieces:
         assert piece in said
@@ -76,7 +75,6 @@ def test_what_is_wrong_with_a_ranking_is_named_with_its_query(ranking, fault):
 
 
 def test_infinite_scores_are_ranked():
-    """Infinite scores of both signs are not NaN: they are at the two ends."""
     ranking = {"a": -math.inf, "b": math.inf, "c": 0.0}
     assert score_query(ranking, {"b": 1}, ["mrr"])["mrr"] == 1.0
     assert score_query(ranking, {"a": 1}, ["mrr"])["mrr"] == pytest.approx(1 / 3)
@@ -84,7 +82,6 @@ def test_infinite_scores_are_ranked():
 
 @pytest.mark.parametrize("gain", [-1, NAN, math.inf])
 def test_gains_below_0_or_without_a_value_are_an_error(gain):
-    """Negative, NaN and infinite gains are named with id and query."""
     said = sentence(MetricError, score_query, [("a", 1.0)], {"a": gain})
     assert f"{gain}" in said.lower()
     assert "'a'" in said
@@ -104,7 +101,6 @@ def test_queries_that_only_one_side_knows_are_counted():
 
 
 def test_a_measure_says_which_inputs_it_lacks():
-    """Line measures without lines name what they need, instead of a score of 0."""
     said = sentence(MetricError, score_run, {"q": []}, {"q": {}}, ["line_recall@1500"])
     assert "line_recall@1500 needs gold and line_nws and places" in said
 
@@ -122,7 +118,6 @@ def test_a_measure_says_which_inputs_it_lacks():
     ],
 )
 def test_an_input_without_an_entry_is_named(measure, piece):
-    """A chunk or query that the context does not cover is an error, never a silent 0."""
     context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={}, written={})
     if piece == "gold":
         context = Context(places={"a": ChunkPlace("f", LineSpan(0, 1))}, gold={}, line_nws={"f": [1]})
@@ -131,7 +126,6 @@ def test_an_input_without_an_entry_is_named(measure, piece):
 
 
 def test_lines_outside_a_file_are_an_error():
-    """A span beyond the file's lines, and a file without lines, are named."""
     gold, nws = (Place("f", LineSpan(0, 1)),), {"f": [1, 1]}
     beyond, other_file = ChunkPlace("f", LineSpan(1, 3)), ChunkPlace("g", LineSpan(0, 1))
     assert "pass the file's 2 lines" in sentence(MetricError, read_lines, [[beyond]], [gold], nws)
@@ -140,7 +134,6 @@ def test_lines_outside_a_file_are_an_error():
 
 
 def test_a_reading_has_no_budget_beyond_its_end():
-    """Asking a reading for a larger budget than it was made for is a mistake of the caller, not a number."""
     gold = (Place("f", LineSpan(0, 1)),)
     reading = read_lines([[ChunkPlace("f", LineSpan(0, 2))]], [gold], {"f": [5, 5]}, limit=5)
     with pytest.raises(ValueError, match="ended at 5"):

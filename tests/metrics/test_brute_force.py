@@ -29,7 +29,6 @@ RANKED = {
 @pytest.mark.parametrize("real_gains", [False, True])
 @pytest.mark.parametrize("seed", range(10))
 def test_rank_measures_equal_the_formulas(seed, real_gains):
-    """ERR, nERR, RBP, exponential nDCG, F1, weighted recall and the area under recall, with whole and real gains."""
     run, qrels = tied_run(seed)
     if real_gains:
         rng = random.Random(seed)
@@ -44,7 +43,6 @@ def test_rank_measures_equal_the_formulas(seed, real_gains):
 
 @pytest.mark.parametrize("seed", range(10))
 def test_line_measures_equal_the_formulas(seed):
-    """line_recall, line_precision and line_iou at every budget, line_rprec and the area, read line by line again."""
     context, run = random_lines(seed)
     names = [f"{m}@{b}" for m in ("line_recall", "line_precision", "line_iou") for b in (*BUDGETS, 77, 50_000)]
     ours = score_run(run, {q: {} for q in run}, [*names, "line_rprec", "line_recall_auc"], context)

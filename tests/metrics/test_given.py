@@ -7,7 +7,6 @@ import pytest
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics import Measure, score_run
-from repoeval_bench.runs.trec import read_qrels, read_run
 
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 3.0}}
 QRELS = {"q1": {"b": 1, "c": 0}, "q2": {"b": 2}}
@@ -106,11 +105,3 @@ def test_a_frame_without_the_columns_is_refused():
         score_run(Q, frame("polars", ROWS, "query_id", "doc_id", "score"))
     with pytest.raises(MetricError, match="ids are text; the run has 1"):
         score_run(frame("pandas", [(1, "a", 1.0)], "query_id", "doc_id", "score"), Q)
-
-
-def test_files_may_be_named_by_texts(tmp_path):
-    run, qrels = files(tmp_path)
-    assert read_run(str(run)) == read_run(run)
-    assert read_qrels(str(qrels)) == read_qrels(qrels)
-    with pytest.raises(MetricError, match=r"x\.run cannot be read"):
-        read_run("x.run")

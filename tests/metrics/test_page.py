@@ -20,7 +20,6 @@ PAGE = (Path(__file__).parents[2] / "docs" / "measures.md").read_text(encoding="
 
 
 def test_the_examples_of_the_page_run():
-    """Every example prints what the page says."""
     text = re.sub(r"(?m)^```.*$", "", PAGE)  # a fence after an example is not its output
     examples = doctest.DocTestParser().get_doctest(text, {}, "measures.md", "measures.md", 0)
     said: list[str] = []

@@ -52,7 +52,6 @@ def test_a_perfect_ranking_scores_1_or_its_ceiling(relevant, k):
 
 @given(rankings, gains, cutoffs)
 def test_no_ranking_passes_a_ceiling(ids, relevant, k):
-    """Whatever the gains and the cutoff, every measure of ranks is from 0 to its ceiling, which is at most 1."""
     measures = [at(name, k) for name in RANK_ONLY]
     ceiling = score_ceilings({"q": relevant}, measures).mean()
     for name, value in score_query(pairs(ids), relevant, measures).items():
@@ -61,7 +60,6 @@ def test_no_ranking_passes_a_ceiling(ids, relevant, k):
 
 @given(gains, cutoffs)
 def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
-    """Nothing retrieved, and nothing right written: 0 in every measure of the registry, whatever it looks at."""
     context = Context(
         places={},
         gold={"q": (Place("f", LineSpan(0, 2)),)},
@@ -79,7 +77,6 @@ def test_an_empty_ranking_scores_0_in_every_measure(relevant, k):
 
 @given(st.dictionaries(st.sampled_from(IDS), st.integers(0, 3), min_size=1), gains, cutoffs)
 def test_scores_are_ranked_by_score_then_id_both_descending(scores, relevant, k):
-    """A mapping id -> score gives what the sorted pairs give, ties and all."""
     ordered = sorted(scores.items(), key=lambda item: (item[1], item[0]), reverse=True)
     measures = [at(name, k) for name in RANK_ONLY]
     assert score_query(scores, relevant, measures) == score_query(ordered, relevant, measures)

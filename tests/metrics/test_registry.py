@@ -39,7 +39,6 @@ def test_every_way_to_write_a_measure_prints_back_canonically(written, canonical
 
 
 def test_no_name_or_alias_means_two_measures():
-    """Names and aliases are unique over the whole registry."""
     names = [name for d in REGISTRY.values() for name in (d.name, *d.aliases)]
     assert len(names) == len(set(names))
 
@@ -55,7 +54,6 @@ def test_a_definition_says_everything_of_its_measure(definition):
 
 
 def test_bands_are_those_that_people_read_by():
-    """nDCG from 0.9 excellent down to below 0.3 poor; recall from 0.8; ILD from 0.8; a measure without bands has none."""
     assert "from 0.9 excellent, from 0.7 very good, from 0.5 good, from 0.3 fair, below poor" in explain("ndcg@10")
     assert "from 0.8 excellent, from 0.6 good, from 0.4 fair, below poor" in explain("recall@10")
     assert "from 0.8" in explain("ild@10")
@@ -80,7 +78,6 @@ def test_a_measure_of_which_less_is_better_has_no_ceiling():
 
 
 def test_a_measure_says_what_it_needs():
-    """Rank measures need the ranking alone; the others name fields of the context."""
     assert Measure.parse("ndcg@10").needs == {"ranking"}
     assert Measure.parse("line_recall@1500").needs == {"ranking", "places", "gold", "line_nws"}
     assert Measure.parse("ild@5").needs == {"ranking", "vectors"}
@@ -89,12 +86,10 @@ def test_a_measure_says_what_it_needs():
 
 
 def test_the_default_measures_are_canonical():
-    """What is scored by default is written as it is printed."""
     assert [str(Measure.parse(name)) for name in DEFAULT_MEASURES] == list(DEFAULT_MEASURES)
 
 
 def test_importing_the_metrics_loads_nothing_heavy():
-    """No torch, scipy, pandas, faiss or pydantic comes with the metrics."""
     code = (
         "import sys, repoeval_bench.metrics; "
         "print([m for m in ('torch', 'scipy', 'pandas', 'faiss', 'pydantic', 'numba') if m in sys.modules])"

@@ -51,7 +51,6 @@ def test_with_the_corpus_a_document_means_its_chunks_that_were_not_retrieved_too
 
 
 def test_a_rule_judges_the_corpus_where_it_is_given():
-    """The benchmark's own rule over the whole corpus knows all relevant chunks, over the retrieved ones it does not."""
     rule = (RuleRelevance(lambda item, passage: passage.text.startswith(item.query_id)),)
     corpus = [Passage("x", "q one"), Passage("y", "q two"), Passage("z", "other")]
     assert judge_item(Item("q"), corpus[:1], rule).gains == {"x": 1.0}
@@ -71,7 +70,6 @@ def test_token_f1_is_over_multisets_of_lower_cased_words():
 
 
 def test_token_f1_takes_the_threshold():
-    """From the threshold on a retrieved text is relevant: F1 0.5 is at 0.5, and not at 0.51."""
     item = Item("q", "alpha")
     assert judge_item(item, FOUND, (TokenF1Relevance(0.5),)).gains == {"c1": 1.0, "c3": 1.0}
     assert judge_item(item, FOUND, (TokenF1Relevance(0.51),)).gains == {"c3": 1.0}
@@ -100,7 +98,6 @@ def test_every_aggregate_reports_how_it_was_judged():
 
 
 def test_one_strategy_is_named_by_itself():
-    """If all queries were judged by one strategy, strategy_used is that strategy; an unused threshold is not reported."""
     scores = score_items(
         [Item("q"), Item("r")], {"q": FOUND}, ["mrr"], strategies=(*ALL, TokenF1Relevance()), corpus=FOUND
     )

@@ -90,7 +90,6 @@ def test_a_mapping_and_a_file_of_near_equal_scores_are_ranked_as_trec_eval_ranks
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("level", [2, 3])
 def test_binary_measures_take_the_threshold_as_trec_eval_does(seed, level):
-    """rel=2 on a binary measure is trec_eval's relevance level 2."""
     run, qrels = tied_run(seed)
     theirs = pytrec_eval.RelevanceEvaluator(
         qrels, {"P.5", "recall.5", "success.5", "map", "recip_rank", "Rprec"}, relevance_level=level

@@ -51,7 +51,6 @@ def test_a_column_is_ranked_as_its_pairs_are(scores, data):
 
 @given(st.dictionaries(st.text(max_size=3), st.floats(-1, 1)), st.integers(1, 10), st.randoms())
 def test_order_of_input_does_not_matter(scores, k, random):
-    """The ranking is a function of the set of scored chunks: any input order gives the same k."""
     items = list(scores.items())
     expected = rank(items, k)
     random.shuffle(items)

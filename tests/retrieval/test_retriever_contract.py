@@ -88,7 +88,6 @@ def test_equal_texts_tie_and_the_larger_id_comes_first(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_own_chunks_are_seen_by_their_query_alone(spec):
-    """A query's own chunk is in its ranking and in no other's."""
     own = {"q": (whole("def total return", "own.py", "r"),)}
     run = build(spec, corpus(), own).search(QUERIES, 50)
     assert own["q"][0].chunk_id in dict(run.rankings["q"])
@@ -97,7 +96,6 @@ def test_own_chunks_are_seen_by_their_query_alone(spec):
 
 @pytest.mark.parametrize("spec", SPECS)
 def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
-    """Every chunk of both repositories is ranked once for every query, excluded ones left out."""
     chunks, queries = pooled(corpus(), QUERIES)
     gone = corpus()["s"][3].chunk_id
     run = build(spec, chunks).search(queries, 50, {"q": frozenset({gone})})
@@ -110,7 +108,6 @@ def test_a_pool_answers_with_the_chunks_of_all_repositories(spec):
 
 
 def test_bm25_weighs_terms_over_the_pool():
-    """A term that is rare in its repository and common in the other is worth less in the pool."""
     chunks = {"r": (whole("port", "a.py", "r"), whole("line", "b.py", "r")), "s": (whole("port", "c.py", "s"),)}
     alone = dict(build("bm25", chunks).search([Query("q", "r", "port")], 9).rankings["q"])
     many, queries = pooled(chunks, [Query("q", "r", "port")])

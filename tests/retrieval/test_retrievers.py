@@ -53,7 +53,6 @@ def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
     st.text(st.sampled_from("aBc_XY09ßéÉΣσςİǅ字\u0301\u093f०") | st.characters(), min_size=1).filter(str.isidentifier)
 )
 def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscores(name):
-    """Nothing is lost, nothing appears twice, whatever the alphabet."""
     whole, *parts = identifiers(name)
     assert whole == name.casefold()
     assert "".join(parts or [whole]).replace("_", "") == whole.replace("_", "")
@@ -87,7 +86,6 @@ def test_terms_cut_at_blanks_are_as_written():
 
 @given(st.integers(0, 10_000))
 def test_bm25_scores_are_those_of_bm25s(seed):
-    """Reading the index's arrays at once gives what bm25s's own get_scores gives."""
     rng = random.Random(seed)
     vocabulary = [f"w{i}" for i in range(30)]
     texts = [" ".join(rng.choices(vocabulary, k=rng.randint(1, 20))) for _ in range(rng.randint(1, 15))]
@@ -103,7 +101,6 @@ def test_bm25_scores_are_those_of_bm25s(seed):
 
 
 def test_bm25_of_own_chunks_weighs_what_the_query_sees():
-    """A query with chunks of its own has the scores of an index over exactly what it sees."""
     chunks = corpus(TEXTS)
     own = Chunk.cut(SourceFile("r", "f0.py", "def parse_header(line): pass"), CharSpan(0, 20))
     excluded = {"q": frozenset({chunks["r"][0].chunk_id})}
@@ -194,7 +191,6 @@ def test_the_oracle_puts_the_ideal_first():
     ],
 )
 def test_impossible_retrievers_are_refused(spec, message):
-    """One sentence: what is wrong, and what is possible."""
     with pytest.raises(SpecError, match=message):
         choose_retriever(spec)
 
@@ -221,10 +217,6 @@ def test_a_reranker_needs_vectors_where_its_first_stage_does():
     chosen = choose_retriever("rerank:some/model,first=bm25,max_length=128")
     assert (chosen.model, chosen.k_raw) == ("st:some/model,max_length=128", 100)
     assert chosen.spec.endswith("first=bm25,max_length=128")
-
-
-def cut(file, *bounds):
-    return tuple(Chunk.cut(file, file.chars_of(LineSpan(*pair))) for pair in bounds)
 
 
 def test_bm25_can_leave_headers_out():

@@ -103,7 +103,6 @@ def test_dense_scores_the_cosine_of_what_a_query_sees():
 
 
 def test_results_do_not_depend_on_how_many_queries_are_asked(monkeypatch):
-    """A block of queries or one at a time, in any order: the same run."""
     monkeypatch.setattr(vector_index, "SMALL", 10)
     rows, query_rows = random_vectors(50, seed=7, tied=True), random_vectors(9, seed=8)
     table = Table({f"c{i}": row for i, row in enumerate(rows)} | {f"q{i}": row for i, row in enumerate(query_rows)})

@@ -21,12 +21,7 @@ class CountingEncoder:
     spec = "fake"
 
     def __init__(
-        self,
-        fail_after=None,
-        reads=4,
-        prompts=MappingProxyType({"query": "ask: "}),
-        fail=_interrupt,
-        **identity,
+        self, fail_after=None, reads=4, prompts=MappingProxyType({"query": "ask: "}), fail=_interrupt, **identity
     ):
         self.identity = {"model": "fake", **identity}
         self.limit = Limit(reads, lambda text: [word.start() for word in re.finditer(r"\S+", text)])

@@ -11,9 +11,7 @@ PARTS = {
     "logs": {"logs"},
     "completion": {"complete"},
     "mcp": {"mcp"},
-    "peers": {
-        *("astchunk", "ck", "cocoindex", "grepai", "semantic-text-splitter"),
-    },
+    "peers": {*("astchunk", "ck", "cocoindex", "grepai", "semantic-text-splitter")},
 }
 """Leaf -> the commands and chunkers that tests of the spine use."""
 

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dulwich.object_format import ObjectFormat
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
@@ -79,12 +78,12 @@ def read_bare(root: Path) -> CommittedFiles:
         commit = head_commit(control, common)
         if not commit:
             return CommittedFiles("", frozenset(), 0, lambda: iter(()))
-        with closing(open_objects(common, commit)) as store:
+        with closing(open_objects(common)) as store:
             files = dict(_committed(store, commit))
             here = {path: blob for path, blob in files.items() if blob in store}
 
     def read() -> Iterator[tuple[str, bytes]]:
-        with closing(open_objects(common, commit)) as store:
+        with closing(open_objects(common)) as store:
             for path, blob in sorted(here.items()):
                 yield path, store.get_raw(blob)[1]
 
@@ -123,7 +122,7 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)
-    index = Index(control / "index", object_format=_object_format(commit))
+    index = Index(control / "index")
     tracked: set[str] = set()
     submodules: set[str] = set()
     for raw, entry in index.items():
@@ -170,22 +169,16 @@ def head_commit(control: Path, common: Path) -> str:
     _, commit = DiskRefsContainer(common, control).follow(HEADREF)
     if commit is None:
         return ""
-    if not re.fullmatch(rb"[0-9a-f]{40}(?:[0-9a-f]{24})?", commit):
+    if not re.fullmatch(rb"[0-9a-f]{40}", commit):
         raise UnreadableCheckoutError("its HEAD names no commit")
     return commit.decode()
 
 
-def _object_format(commit: str) -> ObjectFormat:
-    from dulwich.object_format import SHA1, SHA256
-
-    return SHA256 if len(commit) == 64 else SHA1
-
-
-def open_objects(common: Path, commit: str) -> DiskObjectStore:
-    """Open the objects of a checkout, whose ids are as long as this commit's; nothing is fetched. Close it after."""
+def open_objects(common: Path) -> DiskObjectStore:
+    """Open the objects of a checkout; nothing is fetched. Close it after."""
     from dulwich.object_store import DiskObjectStore
 
-    return DiskObjectStore(common / "objects", object_format=_object_format(commit))
+    return DiskObjectStore(common / "objects")
 
 
 class _IgnoreRules:

@@ -46,6 +46,7 @@ class Npm:
             repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
             {"kind": "npm", "package": name, "version": version, "sha256": checked_hash(path, pinned)},
         )
+        # Of a pinned package the edition's own table says which files are taken.
         return origin if pinned else _without_declarations(origin)
 
 

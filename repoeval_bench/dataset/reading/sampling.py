@@ -68,6 +68,7 @@ class Order:
 
     def _chance(self, candidate: TaskCandidate) -> bytes:
         key = f"{self._salt}{candidate.path}\0{candidate.target_span.start}"
+        # Python's own hash of a text differs from process to process.
         return hashlib.blake2b(key.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError, NoDataError
-from repoeval_bench.core.files import git_blob_id, sha256_file
+from repoeval_bench.core.files import git_blob_id, sha256_file, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
+from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
@@ -28,8 +29,6 @@ from repoeval_bench.dataset.trees import is_included_path, is_source_path, text_
 
 if TYPE_CHECKING:
     import httpx
-from repoeval_bench.core.files import write_atomic
-from repoeval_bench.core.progress import progress
 
 MANIFEST = "repoeval.json"
 

@@ -81,9 +81,7 @@ def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
     skipped: list[str] = []
     for wheel in index.sources().wheels:
         project, _, version = wheel.requirement.partition("==")
-        path = next(folder.glob(f"{project.replace('-', '_')}-{version}-*.whl"), None)
-        if path is None:
-            raise SourceError(f"the package index sent no wheel of {wheel.requirement}")
+        (path,) = folder.glob(f"{project.replace('-', '_')}-{version}-*.whl")
         for name, packed in read_zip(path, is_included_path):
             if not is_source_path(name):
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed
@@ -166,6 +164,7 @@ class Index:
     def _choose(self, name: str, version: str, file: str, *, sdist: bool) -> Package:
         """The pure-Python wheel of a version, else its sdist, or the `file`; a SourceError says what is missing."""
         packages = self.files(name)
+        # As pip does (PEP 592), a version that is named exactly is taken though it was yanked.
         matching = list(self._finder.find_matches(f"{name}=={version}", allow_yanked=True, allow_prereleases=True))
         if not matching:
             known = list(dict.fromkeys(str(package.version) for package in packages))[:5]

@@ -83,7 +83,7 @@ class History:
     def __init__(self, name: str, head: str, prefix: str, common: Path, extensions: tuple[str, ...] = ()) -> None:
         """Open the objects of the folder `common`, which holds its references too."""
         self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
-        self._common, self._store = common, open_objects(common, head)
+        self._common, self._store = common, open_objects(common)
         self._id_bytes = len(head) // 2
         self._shallow = _shallow(common)
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)

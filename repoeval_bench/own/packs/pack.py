@@ -41,19 +41,10 @@ from repoeval_bench.dataset.pack import (
     new_target,
     write_plain,
 )
+from repoeval_bench.dataset.reading import sampling
 from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
-from repoeval_bench.dataset.reading.sampling import (
-    CONTEXT,
-    TOKENIZER,
-    Distinct,
-    Order,
-    make_task,
-    prompt_lines,
-    take_turns,
-    tokens_of,
-)
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
@@ -208,8 +199,8 @@ def write_pack(
         name=name,
         tool=installed_version("repoeval-bench"),
         seed=seed,
-        context=CONTEXT,
-        tokenizer=TOKENIZER,
+        context=sampling.CONTEXT,
+        tokenizer=sampling.TOKENIZER,
         languages=grammars_of(languages),
         levels=dict(levels),
         sources=[*sources],
@@ -224,6 +215,7 @@ def write_pack(
 def write_code(folder: Path, repo: str, taken: CodeFile) -> str:
     """Write a file of a pack, and return its line of the hashes."""
     write_plain(folder / TREE / repo / taken.path, taken.raw)
+    # With two blanks, as sha256sum writes and checks it.
     return f"{hashlib.sha256(taken.raw).hexdigest()}  {repo}/{taken.path}\n"
 
 
@@ -234,7 +226,7 @@ class _Building:
         self._request = request
         self._folder = folder
         self._sources: dict[str, PackSource] = {}
-        self._orders: list[Order] = []
+        self._orders: list[sampling.Order] = []
         self._candidates = 0
         self._skipped: Counter[str] = Counter()
         self._hashes: list[str] = []
@@ -246,10 +238,11 @@ class _Building:
         for note in origin.notes:
             NOTICES.info(f"note: {note}")
         name, number = origin.name, 2
-        while name in self._sources:
+        while name in self._sources:  # folders of the same name, such as two checkouts of one project
             name, number = f"{origin.name}_{number}", number + 1
         gathered = Gathered()
-        order = Order(self._request.seed, name, 10 * self._request.tasks)
+        # More than can be drawn are kept, because near-duplicates are passed over.
+        order = sampling.Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered, self._request.extensions):
                 self._hashes.append(write_code(self._folder, name, taken))
@@ -280,7 +273,7 @@ class _Building:
         if not tasks:
             built = [*self._sources.values()]
             raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
-        path = self._folder / "tasks" / TaskSet(FUNCTION.name, CONTEXT, TOKENIZER).task_file
+        path = self._folder / "tasks" / TaskSet(FUNCTION.name, sampling.CONTEXT, sampling.TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         counted = None
         if self._request.resolve != "no":
@@ -305,18 +298,18 @@ class _Building:
     def _draw(self) -> list[Task]:
         """The tasks, in the order in which they were drawn."""
         repositories = list(self._sources)
-        distinct = Distinct()
+        distinct = sampling.Distinct()
         tasks: list[Task] = []
-        for position, candidate in take_turns(self._orders):
+        for position, candidate in sampling.take_turns(self._orders):
             if len(tasks) == self._request.tasks:
                 break
             file = _read(self._folder / TREE, repositories[position], candidate.path)
-            if not distinct.admits(tokens_of(file.line_text(candidate.target_span))):
+            if not distinct.admits(sampling.tokens_of(file.line_text(candidate.target_span))):
                 self._skipped[NEAR_DUPLICATE] += 1
                 continue
-            shown = prompt_lines(file, candidate.target_span.start)
+            shown = sampling.prompt_lines(file, candidate.target_span.start)
             task_id = f"{file.repo}/{len(tasks)}"
-            tasks.append(make_task(file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
+            tasks.append(sampling.make_task(file, candidate.target_span, shown, task_id=task_id, name=candidate.name))
         return tasks
 
 

@@ -60,13 +60,7 @@ class RayCluster:
     `store` is a URL at which vectors are shared.
     """
 
-    def __init__(
-        self,
-        address: str | None = None,
-        *,
-        home: Path | None = None,
-        store: str | None = None,
-    ) -> None:
+    def __init__(self, address: str | None = None, *, home: Path | None = None, store: str | None = None) -> None:
         require("--executor ray", "ray")
         self._store = store
         self._address = address

@@ -35,7 +35,7 @@ _FETCHED = ".fetched"
 """File in the cache folder of a store: run id -> state of the object when it was fetched."""
 
 _ENDING = ".zip"
-_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can state
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.source import readable, spliced
+from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec, short_hash, slug
 from repoeval_bench.core.syntax import Parsed, parse
@@ -29,35 +29,15 @@ from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.metrics import TEXT_MEASURES, RunScores, WrittenCompletion, score_run
 from repoeval_bench.metrics import Context as ScoringContext
-from repoeval_bench.plugins.completion.layout import (
-    ENDING,
-    LAYOUT,
-    MOST_FRAGMENTS,
-    Prompt,
-    cut,
-    fragments_of,
-    lay_out,
-    stops,
-)
+from repoeval_bench.plugins.completion import layout
 from repoeval_bench.plugins.completion.model import Model, answer_all, parse_model
 from repoeval_bench.report.table import Table, figures, make_table, spec_column
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs import records
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
 from repoeval_bench.runs.naming import find_runs
 from repoeval_bench.runs.parts import shown_place, vectors_folder
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import (
-    COMPLETIONS,
-    QRELS,
-    RETRIEVED,
-    TIMINGS,
-    Completed,
-    CompletionRow,
-    Means,
-    Metrics,
-    QueryRow,
-    TimeRow,
-)
 from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import DataRequest, Flag, Request
 from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
@@ -89,11 +69,11 @@ class CompletionRequest(Request):
 
 def prompts_of(
     run: RunView, benchmark: Benchmark, languages: Mapping[str, Language], context: Context, budget: int
-) -> list[Prompt]:
+) -> list[layout.Prompt]:
     """Return the prompt of every task of a run, in the order of its `benchmark`."""
-    ranked = fragments_of(run) if context == "retrieved" else {}
+    ranked = layout.fragments_of(run) if context == "retrieved" else {}
     return [
-        lay_out(task, ranked.get(task.task_id, ()), languages[task.file].line_comment, budget=budget)
+        layout.lay_out(task, ranked.get(task.task_id, ()), languages[task.file].line_comment, budget=budget)
         for task in benchmark.tasks
     ]
 
@@ -140,16 +120,16 @@ def complete(
     check_writable(out)
     cache = VectorCache(vectors_folder(home))
     requests = [
-        model.request(prompt.text, stops(task, languages[task.file].name, chat=model.chat), task.level)
+        model.request(prompt.text, layout.stops(task, languages[task.file].name, chat=model.chat), task.level)
         for task, prompt in zip(benchmark.tasks, prompts, strict=True)
     ]
     started = perf_counter()
     answers, sent = answer_all(model, requests, cache, concurrency=request.concurrency)
-    timing = TimeRow(step=STEP, seconds=round(perf_counter() - started, 4), encoded=sent)
+    timing = records.TimeRow(step=STEP, seconds=round(perf_counter() - started, 4), encoded=sent)
     rest = ", the rest was in the cache" if sent < len(answers) else ""
     NOTICES.info(f"{count(len(answers), 'distinct prompt')}: {sent:,} sent{rest}")
     rows = [
-        CompletionRow(
+        records.CompletionRow(
             query_id=task.task_id,
             prompt_sha256=sha256_text(prompt_request.prompt),
             prompt_tokens=prompt.tokens,
@@ -157,25 +137,25 @@ def complete(
             fragments=prompt.shown,
             hidden=prompt.hidden,
             finish=answers[prompt_request].finish,
-            text=readable(cut(answers[prompt_request].text, task, chat=model.chat)),
+            text=layout.cut(answers[prompt_request].text, task, chat=model.chat),
         )
         for task, prompt, prompt_request in zip(benchmark.tasks, prompts, requests, strict=True)
     ]
-    settings = Completed(
+    settings = records.Completed(
         base=run.run_id,
         model=model.spec,
         context=context,
         budget=request.budget if context != "none" else 0,
-        fragments=MOST_FRAGMENTS if context != "none" else 0,
-        layout=LAYOUT,
-        ending=ENDING,
+        fragments=layout.MOST_FRAGMENTS if context != "none" else 0,
+        layout=layout.LAYOUT,
+        ending=layout.ENDING,
         measures=TEXT_MEASURES,
         cut_off=sum(answers[prompt_request].cut_off for prompt_request in requests),
     )
     return _save(run, settings, benchmark, rows, timing, out=out, created=created)
 
 
-def score_texts(rows: Sequence[CompletionRow], benchmark: Benchmark) -> RunScores:
+def score_texts(rows: Sequence[records.CompletionRow], benchmark: Benchmark) -> RunScores:
     """Score the texts, in the order of the rows; each row belongs to another task of `benchmark`."""
     tasks, files = {task.task_id: task for task in benchmark.tasks}, benchmark.by_name
     stored = {name: parse(files[name], language) for name, language in languages_of(benchmark).items()}
@@ -204,10 +184,10 @@ def _names(parsed: Parsed, start: int, text: str) -> frozenset[str]:
 
 def _save(
     run: RunView,
-    settings: Completed,
+    settings: records.Completed,
     benchmark: Benchmark,
-    rows: Sequence[CompletionRow],
-    timing: TimeRow,
+    rows: Sequence[records.CompletionRow],
+    timing: records.TimeRow,
     *,
     out: Path,
     created: str,
@@ -225,15 +205,15 @@ def _save(
         manifest=run.manifest.model_copy(update={"run_id": run_id, **provenance}),
         metrics=_metrics(run.metrics, queries).model_copy(update=shown),
         queries=queries,
-        timings=[*run.rows(TIMINGS, TimeRow), timing],
-        qrels=run.text(QRELS),
-        log=run.text(RETRIEVED),
-        inspection=stored | {COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
+        timings=[*run.rows(records.TIMINGS, records.TimeRow), timing],
+        qrels=run.text(records.QRELS),
+        log=run.text(records.RETRIEVED),
+        inspection=stored | {records.COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
     )
     return RunView(write_folder(out / run_id, files))
 
 
-def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> list[QueryRow]:
+def _queries(run: RunView, rows: Sequence[records.CompletionRow], scores: RunScores) -> list[records.QueryRow]:
     """Return the rows of the completed queries, with the measures of their texts and the number of fragments shown."""
     columns = {name: values.tolist() for name, values in scores.values.items()}
     by_id = {row.query_id: row for row in run.query_rows()}
@@ -246,10 +226,12 @@ def _queries(run: RunView, rows: Sequence[CompletionRow], scores: RunScores) -> 
     return queries
 
 
-def _metrics(metrics: Metrics, queries: Sequence[QueryRow]) -> Metrics:
+def _metrics(metrics: records.Metrics, queries: Sequence[records.QueryRow]) -> records.Metrics:
     """Return the metrics of a run with the means of the measures that were added."""
     rows = [row.measures for row in queries]
-    means = Means.of({name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries])
+    means = records.Means.of(
+        {name: [row[name] for row in rows] for name in rows[0]}, [row.repo or "all" for row in queries]
+    )
     return metrics.model_copy(update={"micro": means.micro, "macro": means.macro, "per_repo": means.per_repo})
 
 

@@ -130,6 +130,7 @@ def fragments_of(run: RunView) -> dict[str, list[Fragment]]:
 ENDING = "hole 1"
 """Version of the rules, part of the identity of every completed run."""
 
+# OpenAI's API takes four stops at most.
 _PYTHON_STOPS = ("\ndef ", "\nclass ", "\n@", "\nif ")
 _OTHER_STOPS = ("\n}",)
 _FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)(?:^```|\Z)", re.DOTALL | re.MULTILINE)

@@ -16,7 +16,6 @@ from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.core.fields import Doc, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec, format_spec, nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
@@ -31,11 +30,8 @@ INSTRUCTION = (
 """The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
 
 
-class Answer(BaseModel, strict=True, extra="ignore", frozen=True):
-    """The text that a model wrote, and why it ended (`stop`, `length`, …).
-
-    Answers that earlier versions cached have a `usage` too, which is not read.
-    """
+class Answer(BaseModel, strict=True, frozen=True):
+    """The text that a model wrote, and why it ended (`stop`, `length`, …)."""
 
     text: str
     finish: str
@@ -110,7 +106,7 @@ class Model:
 
     def request(self, prompt: str, stop: tuple[str, ...], level: str) -> ModelRequest:
         """Return the request for a task of a level."""
-        return ModelRequest(readable(prompt), stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
+        return ModelRequest(prompt, stop, self.max_tokens or MAX_TOKENS.get(level, max(MAX_TOKENS.values())))
 
 
 class CompletionServer:

@@ -22,18 +22,9 @@ from repoeval_bench.cli.options import OUTPUT, runs_folder, write_and_say
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.words import count, plural
+from repoeval_bench.report import table
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
-from repoeval_bench.report.table import (
-    Column,
-    Estimate,
-    Table,
-    number,
-    record_of,
-    record_table,
-    table_of,
-    with_notes,
-)
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import choice_sentences
 from repoeval_bench.runs.parts import PACKS
@@ -210,7 +201,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     )
 
 
-def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
+def leaderboard_tables(leaderboards: Leaderboards) -> list[table.Table]:
     """Return a table for each leaderboard; the last has notes on the columns and on the folders that are not ranked."""
     notes = []
     if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
@@ -225,12 +216,12 @@ def leaderboard_tables(leaderboards: Leaderboards) -> list[Table]:
             f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.",
         ]
     notes += [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
-    return with_notes(map(_table, leaderboards.ranked), notes)
+    return table.with_notes(map(_table, leaderboards.ranked), notes)
 
 
-def _table(leaderboard: Leaderboard) -> Table:
+def _table(leaderboard: Leaderboard) -> table.Table:
     vectors = f" · vectors in {leaderboard.precision}" if leaderboard.precision else ""
-    return table_of(
+    return table.table_of(
         leaderboard_columns(leaderboard),
         leaderboard.entries,
         title=f"{leaderboard.dataset} · protocol {leaderboard.protocol}\n"
@@ -246,47 +237,47 @@ def summary(leaderboards: Leaderboards) -> str:
 
 
 # Longer than 60 lines: an entry for each column, and nothing else to read.
-def leaderboard_columns(leaderboard: Leaderboard) -> list[Column]:
+def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
     """Return the columns of a leaderboard, with a `RankedRun` a row, for tables and CSV."""
     measure, over = leaderboard.measure, leaderboard.over
 
     def share(entry: RankedRun) -> float | None:
         return entry.run.metrics.shares_of_ceiling.get(measure)
 
-    def beside(name: str) -> Column:
-        return number(heading(name), lambda entry: entry.run.metrics.over(over).get(name))
+    def beside(name: str) -> table.Column:
+        return table.number(heading(name), lambda entry: entry.run.metrics.over(over).get(name))
 
-    def fact(key: str, value: Callable[[RankedRun], Any]) -> Column:
-        return Column(name=key, value=value, forms=("record",))
+    def fact(key: str, value: Callable[[RankedRun], Any]) -> table.Column:
+        return table.Column(name=key, value=value, forms=("record",))
 
-    def spec(name: str, value: Callable[[RankedRun], str]) -> Column:
-        return Column(name=name, width=36, value=value, forms=("table", "record"))
+    def spec(name: str, value: Callable[[RankedRun], str]) -> table.Column:
+        return table.Column(name=name, width=36, value=value, forms=("table", "record"))
 
     return [
-        number("", lambda entry: entry.rank, "d", key="rank", lowest_first=True),
+        table.number("", lambda entry: entry.rank, "d", key="rank", lowest_first=True),
         fact("run_id", lambda entry: entry.run_id),
         spec("chunker", lambda entry: entry.run.metrics.chunker),
         spec("embedder", lambda entry: entry.run.metrics.embedder),
         spec("retriever", lambda entry: entry.run.metrics.retriever),
-        number(
+        table.number(
             f"{heading(measure)}, 95 % CI",
-            lambda entry: Estimate(entry.score, entry.ci),
+            lambda entry: table.Estimate(entry.score, entry.ci),
             key="score",
             interval=True,
         ),
         fact("share_of_ceiling", share),
-        number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
-        number(
+        table.number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
+        table.number(
             "to the first, 95 % CI",
-            lambda entry: entry.to_first and Estimate(*entry.to_first),
+            lambda entry: entry.to_first and table.Estimate(*entry.to_first),
             "+.4f",
             key="difference_to_first",
             missing="",
             interval=True,
         ),
-        Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
+        table.Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
         *map(beside, ("ndcg@10", "recall@10")),
-        number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
+        table.number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
         fact("commit", lambda entry: entry.run.manifest.code.commit),
         fact("changed_files", lambda entry: entry.run.manifest.code.dirty),
@@ -302,8 +293,8 @@ def _mean_nws(entry: RankedRun) -> float | None:
 def leaderboard_csv(leaderboards: Leaderboards) -> str:
     """Return a line per run and leaderboard, numbers in full precision; empty cells are not known."""
     return as_csv(
-        record_table(
-            _about(leaderboard) | record_of(columns, entry)
+        table.record_table(
+            _about(leaderboard) | table.record_of(columns, entry)
             for leaderboard in leaderboards.ranked
             for columns in [leaderboard_columns(leaderboard)]
             for entry in leaderboard.entries

@@ -119,12 +119,7 @@ class _PlannedRun:
 
 
 def reproduce(
-    benchmark: Benchmark,
-    out: Path,
-    *,
-    embedders: Sequence[str] = (),
-    source: str = "",
-    home: Path | None = None,
+    benchmark: Benchmark, out: Path, *, embedders: Sequence[str] = (), source: str = "", home: Path | None = None
 ) -> tuple[list[PublishedRow], int]:
     """Measure every row; the CodeRAG-Bench rows of further `embedders` (specs) come last.
 

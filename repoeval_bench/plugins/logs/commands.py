@@ -15,10 +15,7 @@ group = CommandGroup(
             f"{_LEAF}.questions:questions_command",
             "Write another benchmark's questions as gold and queries.",
         ),
-        "diagnose": (
-            f"{_LEAF}.diagnosis:diagnose_command",
-            "Find what is wrong with a run, and its worst queries.",
-        ),
+        "diagnose": (f"{_LEAF}.diagnosis:diagnose_command", "Find what is wrong with a run, and its worst queries."),
         "pipeline": (f"{_LEAF}.pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
         "hard-negatives": (
             f"{_LEAF}.pipeline:hard_negatives_command",

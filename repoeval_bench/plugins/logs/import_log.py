@@ -17,40 +17,16 @@ from repoeval_bench.cli.options import INPUT, json_option, measures_option, note
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
-from repoeval_bench.plugins.logs.import_gold import (
-    CONVERSATION,
-    INPUTS,
-    Groups,
-    Judgements,
-    LineInputs,
-    add_place,
-    by_file,
-    group,
-    judge_log,
-    names_of,
-    places_of,
-    read_log,
-)
+from repoeval_bench.plugins.logs import import_gold
 from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs import records
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.records import (
-    SCHEMA,
-    Counts,
-    DatasetRecord,
-    ImportSource,
-    Manifest,
-    Means,
-    Metrics,
-    QueryRow,
-    TimeRow,
-)
 from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
 from repoeval_bench.runs.trec import format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
@@ -80,9 +56,11 @@ def import_run(
     match, or contradict each other, are a LogError.
     """
     places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
-    rows = {row.query_id: row for row in read_log(log, places, depth)}
-    chunks = places_of(rows.values()) if places is None else by_file(places.values())
-    judgements = judge_log(chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None)
+    rows = {row.query_id: row for row in import_gold.read_log(log, places, depth)}
+    chunks = import_gold.places_of(rows.values()) if places is None else import_gold.by_file(places.values())
+    judgements = import_gold.judge_log(
+        chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None
+    )
     known = judgements.known(rows, gold, log, corpus=corpus is not None)
     lines = _lines(rows, judgements, places or {}, files)
     imported = _Import(
@@ -112,24 +90,29 @@ def _rankings(rows: Mapping[str, LogRow]) -> dict[str, list[tuple[str, float]]]:
 
 
 def _lines(
-    rows: Mapping[str, LogRow], judgements: Judgements, corpus: Mapping[str, LoggedChunk], files: Path | None
-) -> LineInputs | None:
+    rows: Mapping[str, LogRow],
+    judgements: import_gold.Judgements,
+    corpus: Mapping[str, LoggedChunk],
+    files: Path | None,
+) -> import_gold.LineInputs | None:
     """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
     places: dict[str, ChunkPlace] = {}
     shown: list[LoggedChunk | Retrieved] = [*corpus.values(), *chain(*(row.topk for row in rows.values()))]
     for chunk in shown:
-        add_place(places, chunk)
+        import_gold.add_place(places, chunk)
     gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
-    return LineInputs.of(_rankings(rows), places, gold, files)
+    return import_gold.LineInputs.of(_rankings(rows), places, gold, files)
 
 
-def _resolved_measures(measures: Sequence[str], lines: LineInputs | None, judgements: Judgements) -> Sequence[str]:
+def _resolved_measures(
+    measures: Sequence[str], lines: import_gold.LineInputs | None, judgements: import_gold.Judgements
+) -> Sequence[str]:
     """Return the measures, or the usual ones; a UsageError if one needs lines and there are none."""
     if not measures:
         return (*LINE_MEASURES, *DEFAULT_MEASURES) if lines else DEFAULT_MEASURES
-    if lines is None and (lacking := [name for name in measures if inputs_of([name]) == INPUTS]):
+    if lines is None and (lacking := [name for name in measures if inputs_of([name]) == import_gold.INPUTS]):
         why = (
             "the size of a line is counted in the sources; name their folder with --files"
             if judgements.kind == "lines"
@@ -147,8 +130,8 @@ class _Import:
     gold: Path
     rows: Mapping[str, LogRow]
     """query_id -> its row of the log."""
-    judgements: Judgements
-    lines: LineInputs | None
+    judgements: import_gold.Judgements
+    lines: import_gold.LineInputs | None
     measures: Sequence[str]
     known: int
     """The gold's files or chunk ids that log or corpus have."""
@@ -190,7 +173,7 @@ class _Import:
         return f"imported-{self.dataset.fingerprint}_{slug(self.first.system)}-{digest[:8]}"
 
     @cached_property
-    def dataset(self) -> DatasetRecord:
+    def dataset(self) -> records.DatasetRecord:
         """The gold as a data set; its fingerprint is over chunk ids in any format, or over lines in any order."""
         content: Any = self.judgements.gains
         if self.judgements.kind != "chunks":
@@ -198,15 +181,15 @@ class _Import:
             content = sorted(line.strip() for line in lines if line.strip())
         fingerprint, n = short_hash(json.dumps(content, sort_keys=True), 12), len(self.judgements.gains)
         label = f"imported, {count(n, 'query')} · data {fingerprint}"
-        return DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
+        return records.DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
 
     @cached_property
-    def groups(self) -> Groups:
+    def groups(self) -> import_gold.Groups:
         """The repositories and clusters of the queries."""
-        return group(
+        return import_gold.group(
             self.judgements.gains,
             self.judgements.names,
-            {query_id: names_of(row) for query_id, row in self.rows.items()},
+            {query_id: import_gold.names_of(row) for query_id, row in self.rows.items()},
             with_files=len(self.judgements.files) == len(self.judgements.gains),
         )
 
@@ -220,7 +203,7 @@ class _Import:
         """Score the rankings; return the scores, and measure -> one value per query."""
         gains = self.judgements.gains
         relevant = {query_id: {c: g for c, g in of_query.items() if g > 0} for query_id, of_query in gains.items()}
-        by_lines = [name for name in self.measures if self.lines and inputs_of([name]) == INPUTS]
+        by_lines = [name for name in self.measures if self.lines and inputs_of([name]) == import_gold.INPUTS]
         scores = score_run(self.rankings, relevant, [name for name in self.measures if name not in by_lines])
         columns = dict(scores.values)
         if self.lines:
@@ -229,11 +212,11 @@ class _Import:
         return scores, {name: columns[name].tolist() for name in self.measures} | condensed
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> records.Counts:
         """Return how many queries are scored and how many are not, and how much of the gold is known, if little."""
         named, gains = len(self.judgements.judged), self.judgements.gains
         scores, _ = self._scored
-        return Counts(
+        return records.Counts(
             queries=len(gains),
             queries_without_relevant=scores.without_relevant,
             queries_not_in_log=scores.missing,
@@ -248,11 +231,11 @@ class _Import:
         """The repository of a query; `all` if it names none."""
         return self.groups.repositories.get(query_id, "all")
 
-    def metrics(self) -> Metrics:
+    def metrics(self) -> records.Metrics:
         """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
         first, (_, values) = self.first, self._scored
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
-        return Metrics(
+        return records.Metrics(
             run_id=self.run_id,
             imported=True,
             dataset=self.dataset,
@@ -264,20 +247,17 @@ class _Import:
             retriever=one_line(first.system),
             k=first.k_raw,
             counts=self.counts,
-            **dict(Means.of(values, list(map(self._repository, self.judgements.gains)))),
+            **dict(records.Means.of(values, list(map(self._repository, self.judgements.gains)))),
         )
 
-    def manifest(self, created: str, gain_factor: int) -> Manifest:
+    def manifest(self, created: str, gain_factor: int) -> records.Manifest:
         """The content of manifest.json."""
-        return Manifest(
-            schema=SCHEMA,
+        return records.Manifest(
+            schema=records.SCHEMA,
             run_id=self.run_id,
             created=created,
-            imported=ImportSource(
-                log=self.path.name,
-                gold=self.gold.name,
-                gold_kind=self.judgements.kind,
-                pooled=self.judgements.pooled,
+            imported=records.ImportSource(
+                log=self.path.name, gold=self.gold.name, gold_kind=self.judgements.kind, pooled=self.judgements.pooled
             ),
             dataset=self.dataset,
             counts=self.counts,
@@ -287,16 +267,16 @@ class _Import:
             versions=versions(),
         )
 
-    def query_rows(self) -> Iterator[QueryRow]:
+    def query_rows(self) -> Iterator[records.QueryRow]:
         """The rows of per_query.jsonl.gz."""
         _, values = self._scored
         for i, (query_id, gains) in enumerate(self.judgements.gains.items()):
-            yield QueryRow(
+            yield records.QueryRow(
                 query_id=query_id,
                 repo=self.groups.repositories.get(query_id),
                 gold_files=self.judgements.files.get(query_id, ()),
                 cluster=self.groups.clusters.get(query_id),
-                cluster_by=CONVERSATION if self.groups.clusters else None,
+                cluster_by=import_gold.CONVERSATION if self.groups.clusters else None,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
                 facts=self.facts(query_id),
                 measures={name: column[i] for name, column in values.items()},
@@ -307,10 +287,10 @@ class _Import:
         row = self.rows.get(query_id)
         return row.model_dump(include={"source", "no_answer", "query_tokens"}, exclude_none=True) if row else {}
 
-    def times(self) -> list[TimeRow]:
+    def times(self) -> list[records.TimeRow]:
         """The rows of timings.jsonl."""
         times = {q: row.latency_ms.model_dump(exclude_none=True) for q, row in self.stored.items() if row.latency_ms}
-        return [TimeRow(query_id=query_id, latency_ms=steps) for query_id, steps in times.items() if steps]
+        return [records.TimeRow(query_id=query_id, latency_ms=steps) for query_id, steps in times.items() if steps]
 
 
 @click.command("import")
@@ -336,7 +316,7 @@ class _Import:
 )
 @click.option(
     "--depth",
-    type=click.IntRange(1, EXACT),
+    type=click.IntRange(min=1),
     metavar="K",
     help="The depth of a TREC run; by default the length of its longest ranking.",
 )

@@ -18,18 +18,8 @@ import numpy as np
 
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.statistics import LEVEL, Sample
+from repoeval_bench.cli import options
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
-from repoeval_bench.cli.options import (
-    INPUT,
-    OUTPUT,
-    depth_option,
-    json_option,
-    measures_option,
-    plain,
-    runs_folder,
-    title_of,
-    write_rows,
-)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.words import count
@@ -385,13 +375,13 @@ _GOLD = "Write gold plus judge as gold for `logs import`; chunks that are not re
 
 @click.command("bounds")
 @click.argument("run")
-@click.option("--judgements", required=True, type=INPUT, metavar="FILE", help=_JUDGEMENTS)
-@click.option("--calibration", type=INPUT, metavar="FILE", help=_CALIBRATION)
-@depth_option("The depth of the precision that is corrected.")
-@measures_option("Only this measure; may be repeated. All measures of ranks if not given.")
-@click.option("--write-gold", type=OUTPUT, metavar="FILE", help=_GOLD)
-@runs_folder
-@json_option
+@click.option("--judgements", required=True, type=options.INPUT, metavar="FILE", help=_JUDGEMENTS)
+@click.option("--calibration", type=options.INPUT, metavar="FILE", help=_CALIBRATION)
+@options.depth_option("The depth of the precision that is corrected.")
+@options.measures_option("Only this measure; may be repeated. All measures of ranks if not given.")
+@click.option("--write-gold", type=options.OUTPUT, metavar="FILE", help=_GOLD)
+@options.runs_folder
+@options.json_option
 def bounds_command(
     *,
     run: str,
@@ -415,11 +405,11 @@ def bounds_command(
             for query_id, gains in result.qrels.items()
             for chunk_id, gain in gains.items()
         ]
-        write_rows(write_gold, rows)
+        options.write_rows(write_gold, rows)
     if as_json:
-        print_json(plain(result, "k", "qrels"))
+        print_json(options.plain(result, "k", "qrels"))
         return
-    print_table(_bounds_table(result.bounds, title_of(stored)))
+    print_table(_bounds_table(result.bounds, options.title_of(stored)))
     print_lines(_agreement_lines(result.agreement, result.k, result.without_grade))
     if result.corrected:
         print_lines(_corrected_lines(result.corrected))
@@ -476,9 +466,11 @@ def _corrected_lines(corrected: Corrected) -> list[str]:
 
 @click.command("pool")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
-@depth_option("Number of chunks of each ranking.")
-@click.option("-o", "--output", required=True, type=OUTPUT, metavar="FILE", help="Where to write the pool (JSONL).")
-@runs_folder
+@options.depth_option("Number of chunks of each ranking.")
+@click.option(
+    "-o", "--output", required=True, type=options.OUTPUT, metavar="FILE", help="Where to write the pool (JSONL)."
+)
+@options.runs_folder
 def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Path) -> None:
     """Pool the first k chunks of each RUN into a file to judge: write 2, 1 or 0 as the `grade` of each row.
 
@@ -488,7 +480,7 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
     depth, rows = pool(stored, k)
-    write_rows(output, rows)
+    options.write_rows(output, rows)
     queries = len({row["query_id"] for row in rows})
     echo(
         f"{count(len(rows), 'chunk')} of {count(queries, 'query')} to be judged, "

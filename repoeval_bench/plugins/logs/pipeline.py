@@ -393,11 +393,4 @@ def _of(figure: Statistic) -> str:
 
 
 def _format(figure: Statistic) -> str:
-    """Return how a figure of its kind is written."""
-    match figure.kind:
-        case "change":
-            return "+.4f"
-        case "milliseconds":
-            return ".2f"
-        case _:
-            return ".4f"
+    return ".2f" if figure.kind == "milliseconds" else ".4f"

@@ -248,11 +248,7 @@ def read_contextbench(path: Path) -> Iterator[ForeignQuestion]:
             raise ResultError(f"{where}: gold_context: {fault}; give rows of ContextBench") from fault
         # Each issue is asked of its own commit, so its repository is named after it.
         question = ForeignQuestion(
-            where=where,
-            query_id=name,
-            query=row.problem_statement,
-            repository=name,
-            category=row.source,
+            where=where, query_id=name, query=row.problem_statement, repository=name, category=row.source
         )
         for span in (*stated, *row.gold_ctx, *row.init_ctx, *row.add_ctx):
             question.add(span.file, span.start_line, span.end_line)

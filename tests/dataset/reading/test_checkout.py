@@ -76,27 +76,6 @@ def test_no_setting_runs_a_program(folder, planted, name):
     assert not ran()
 
 
-def test_an_included_file_of_settings_is_not_opened(folder, planted, tmp_path):
-    program, ran = planted
-    whole = read(folder)
-    (tmp_path / "more").write_text(f"[core]\n\tfsmonitor = {program}\n\tsshCommand = {program}\n")
-    os.mkfifo(tmp_path / "pipe")  # it would be waited for
-    with (folder / ".git" / "config").open("a") as stream:
-        stream.write(f"[include]\n\tpath = {tmp_path / 'more'}\n\tpath = {tmp_path / 'pipe'}\n")
-        stream.write(f'[includeIf "gitdir:**"]\n\tpath = {tmp_path / "pipe"}\n')
-    assert read(folder) == whole
-    assert not ran()
-
-
-def test_no_hook_is_run(folder, planted):
-    program, ran = planted
-    whole = read(folder)
-    for hook in ("post-index-change", "reference-transaction", "post-checkout", "pre-auto-gc", "fsmonitor-watchman"):
-        shutil.copy(program, folder / ".git" / "hooks" / hook)
-    assert read(folder) == whole
-    assert not ran()
-
-
 def test_submodules_and_repositories_inside_are_not_read_with_it(folder, planted):
     program, ran = planted
     for name in ("x", "untracked"):
@@ -174,16 +153,6 @@ def test_git_is_not_needed(folder, monkeypatch, tmp_path):
     monkeypatch.setenv("GIT_DIR", "/nowhere")
     assert read(folder) == whole
     assert whole[0]["kind"] == "git"
-
-
-def test_a_repository_of_sha256(tmp_path):
-    folder = write_code(tmp_path / "sha256", aside=False)
-    git(folder, "init", "-q", "--object-format=sha256")
-    head = commit(folder)
-    assert len(head) == 64
-    assert read(folder)[0] == {"kind": "git", "commit": head}
-    git(folder, "repack", "-adq")
-    assert read(folder)[0] == {"kind": "git", "commit": head}
 
 
 def test_packs_indexes_and_branches_of_each_kind(folder):

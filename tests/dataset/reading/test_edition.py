@@ -136,7 +136,6 @@ def test_it_is_fetched_once_and_can_be_verified(built, index, tmp_path):
 
 
 def test_no_code_ships(built, tmp_path):
-    """The facts hold paths, names and numbers, and no line of a package."""
     folder = tmp_path / "shipped" / NAME
     text = "".join(shipped.read_table(folder / name) for name in (shipped.FILES, shipped.TASKS, shipped.USES))
     texts = [file for files in minirepo.REPOSITORIES.values() for file in files.values()]
@@ -209,8 +208,7 @@ def test_a_request_takes_it_as_pack_or_as_source(built):
 
 
 @pytest.mark.parametrize(
-    ("name", "says"),
-    [("small-2@2025-01", f"did you mean '{NAME}'"), ("small-3", f"choose from .*{NAME}")],
+    ("name", "says"), [("small-2@2025-01", f"did you mean '{NAME}'"), ("small-3", f"choose from .*{NAME}")]
 )
 def test_another_edition_is_refused_and_nothing_else_is_run_in_its_place(built, name, says):
     done = bench("eval", "-c", "fixed", "--retriever", "bm25", "--set", f"pack={name}")

@@ -12,8 +12,6 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.sampling import PROMPT_TOKENS, tokens_of
-from repoeval_bench.dataset.shipped import task_set_of_pack
-from repoeval_bench.dataset.verification import verify
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 from repoeval_bench.protocols.uses import with_used
 from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
@@ -61,19 +59,6 @@ def test_a_pack_is_a_benchmark(pack, tmp_path):
         shown = file.text.splitlines()[task.context_start : task.body.start]
         assert task.prompt == "\n".join(shown)
         assert len(tokens_of(task.prompt)) <= PROMPT_TOKENS
-
-
-def test_a_pack_that_kept_documents_is_read_and_verified_as_before(pack, tmp_path):
-    """Packs of earlier checkouts hold them, with their hashes."""
-    shutil.copytree(pack.root, tmp_path / "old")
-    trees = tmp_path / "old" / "repositories"
-    (trees / "mixed" / "guide.rst").write_bytes(b"words")
-    with (trees / ".sha256").open("a") as hashes:
-        hashes.write(f"{hashlib.sha256(b'words').hexdigest()}  mixed/guide.rst\n")
-    old, new = (load_benchmark(root, home=tmp_path) for root in (tmp_path / "old", pack.root))
-    assert (old.files, old.fingerprint) == (new.files, new.fingerprint)
-    packed = Pack.find(str(tmp_path / "old"))
-    assert verify(packed.installed(task_set_of_pack(packed.content))).passed
 
 
 def test_functions_are_taken_without_docstring_and_leading_comment(pack, tmp_path):

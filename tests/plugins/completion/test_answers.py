@@ -1,11 +1,9 @@
 """The client of completion servers against a real server on this machine, faults and the cache included."""
 
-import json
-
 import pytest
 
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
-from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
+from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
 from support.completion_server import KEY, continued
 from support.damage import change
@@ -136,15 +134,3 @@ def test_a_changed_answer_is_noticed(model, cache, tmp_path):
     change(tmp_path / "vectors", "UPDATE Cache SET value = CAST(value || 'x' AS BLOB)")
     with pytest.raises(CacheError, match="has changed since it was written"):
         answer_all(model, asked_of(model), cache)
-
-
-def test_an_answer_with_other_fields_is_still_read(model, cache):
-    """Earlier versions kept the tokens that a server counted: what was paid for is not asked for again."""
-    request, *_ = asked_of(model)
-    identity = json.dumps(model.identity, sort_keys=True)
-    settings = json.dumps({"stop": [], "max_tokens": 20})
-    key = text_key(key_prefix("completion", identity, settings), request.prompt)
-    old = {"text": "    pass\n", "finish": "stop", "usage": {"prompt_tokens": 9, "completion_tokens": 2}}
-    cache.write({key: json.dumps(old).encode()})
-    answers, sent = answer_all(model, [request], cache)
-    assert (sent, answers[request].text) == (0, "    pass\n")

@@ -27,7 +27,6 @@ def test_the_layout_is_repocoders():
 
 
 def test_the_mark_is_that_of_the_language():
-    """Every line above the code is a comment in it."""
     above = lay_out(task(prompt="total(prices) {"), [FIRST], "//", budget=1000).text.partition("\n\n")[0]
     assert all(line.startswith("// ") for line in above.splitlines())
 

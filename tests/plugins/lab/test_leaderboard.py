@@ -19,7 +19,7 @@ from repoeval_bench.plugins.lab.leaderboard import (
 )
 from repoeval_bench.report.formats import markdown
 from repoeval_bench.report.table import number, record_of
-from support.command import bench, one_sentence, succeed
+from support.command import succeed
 from support.runs import edit, set_config, write_run
 
 HOSTILE = "<img src=x onerror=\"window.ran='image'\"></script><script>window.ran=1</script>|*a*\x07"
@@ -186,8 +186,3 @@ def test_a_column_is_one_entry(results, monkeypatch):
     assert "queries twice" in [column.name for column in leaderboard_tables(result)[0].columns]
     rows = list(csv.DictReader(io.StringIO(leaderboard_csv(result))))
     assert [row["queries twice"] for row in rows] == ["16", "16"]
-
-
-@pytest.mark.parametrize(("name", "instead"), [("add", "repoeval-bench verify"), ("stability", "scripts/churn.py")])
-def test_a_command_that_is_gone_names_what_replaces_it(name, instead):
-    assert instead in one_sentence(bench("lab", name, "x"), 2)

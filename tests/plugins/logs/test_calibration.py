@@ -6,12 +6,7 @@ import pytest
 
 from plugins.logs.made_logs import judged, row
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.judgements import (
-    Calibration,
-    corrected_precision,
-    read_calibration,
-    rogan_gladen,
-)
+from repoeval_bench.plugins.logs.judgements import Calibration, corrected_precision, read_calibration, rogan_gladen
 from support.runs import write_rows
 
 

@@ -17,13 +17,9 @@ from support.command import bench, json_of, one_sentence, succeed
 from support.runs import read_rows, write_rows
 
 
-def places(*files, ends=("start_line", "end_line"), name="path"):
+def places(*files, name="path"):
     """Places as other benchmarks have them, of (file, first line, last line)."""
-    return [{name: file, ends[0]: first, ends[1]: last} for file, first, last in files]
-
-
-def regions(*files):
-    return places(*files, ends=("start", "end"))
+    return [{name: file, "start_line": first, "end_line": last} for file, first, last in files]
 
 
 def sample(name):

@@ -89,7 +89,6 @@ def test_a_run_that_knows_no_clusters_takes_the_others(two):
 
 
 def test_runs_that_disagree_about_a_cluster_are_refused_in_one_sentence(two):
-    """The sentence names the query and both clusters."""
     a, b = two("a", 0), two("b", 2, named=lambda i: "c9" if i == 7 else conversation(i))
     with pytest.raises(UsageError, match=r"another cluster of 1 query \(such as q7: c1 against c9\)") as caught:
         compare([a, b])

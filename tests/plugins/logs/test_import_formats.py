@@ -202,19 +202,9 @@ def test_what_does_not_fit_is_one_sentence(stored_runs, tmp_path):
         imported(folder / TREC, folder / "gold.jsonl", tmp_path, corpus=tmp_path / "few.jsonl")
 
 
-def test_a_depth_that_no_run_can_store_is_refused(tmp_path):
-    (tmp_path / "run.trec").write_text("q Q0 a 1 1 t\n")
-    (tmp_path / "gold.qrels").write_text("q 0 a 1\n")
-    words = (tmp_path / "run.trec", "--gold", tmp_path / "gold.qrels", "--depth", 2**53 + 1, "--out", tmp_path / "x")
-    assert "--depth" in one_sentence(bench("logs", "import", *words, home=tmp_path), 2)
-
-
 @pytest.mark.parametrize(
     ("name", "content", "part"),
-    [
-        ("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"),
-        ("a.trec", b"q Q0 a 1\n", "4 fields, not 6"),
-    ],
+    [("a.trec.gz", b"\x1f\x8bbroken", "cannot be unpacked"), ("a.trec", b"q Q0 a 1\n", "4 fields, not 6")],
 )
 def test_a_broken_file_is_one_sentence(tmp_path, name, content, part):
     (tmp_path / name).write_bytes(content)

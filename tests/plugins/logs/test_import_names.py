@@ -42,13 +42,3 @@ def test_tables_and_captions_keep_their_lines(imported):
     assert captions
     assert all(line.endswith("}") for line in captions)
     assert ON_A_LINE in bench("lab", "leaderboard", "--out", here / "results").out
-
-
-def test_the_page_has_them_too(imported, tmp_path):
-    """Markup in them is text, and no control character is in the HTML."""
-    _, folders = imported
-    succeed("report", *folders, "-o", tmp_path / "r.html")
-    page = (tmp_path / "r.html").read_text(encoding="utf-8")
-    assert "<title>evil system na\\u001b[31mme x\\u202e &amp; &lt;b&gt;y&lt;/b&gt;" in page
-    assert not {char for char in page if ord(char) < 32} - {"\n", "\t"}
-    assert "\u202e" not in page

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from plugins.logs.made_logs import MEASURES, by_name, chunks, judged, row
 from repoeval_bench.plugins.logs.judged_log import share_interval
-from repoeval_bench.plugins.logs.judgements import Calibration, judged_bounds, pool_rows, rogan_gladen
+from repoeval_bench.plugins.logs.judgements import Calibration, judged_bounds, rogan_gladen
 from repoeval_bench.plugins.logs.pipeline import freshness, negatives_section
 
 IDS = "abcdefgh"
@@ -36,7 +36,6 @@ def test_bounds_are_the_extremes_over_every_set_in_between(ranking, gold, grades
 
 @given(st.lists(st.tuples(rankings, golds), min_size=1, max_size=4), st.integers(1, 4))
 def test_negatives_never_raise_a_measure(queries, n):
-    """More of them never cost less."""
     names = [f"q{i}" for i in range(len(queries))]
     log = judged(
         [row(q, r) for q, (r, _) in zip(names, queries, strict=True)],
@@ -83,12 +82,3 @@ def test_a_correction_rises_with_what_the_judge_sees(apparent, size, n_se, n_sp,
     value, ci = rogan_gladen(apparent, size, calibration)
     assert value <= rogan_gladen(min(1.0, apparent + 0.1), size, calibration)[0] + 1e-12
     assert ci[0] <= ci[1]
-
-
-@given(st.lists(st.dictionaries(st.sampled_from("pqr"), rankings), min_size=1, max_size=3), st.integers(1, 8))
-def test_a_pool_is_the_union_of_the_tops(logs, depth):
-    """Each chunk once, and no other."""
-    pools = [{q: row(q, ranking) for q, ranking in log.items()} for log in logs]
-    rows = [(pool_row["query_id"], pool_row["chunk_id"]) for pool_row in pool_rows(pools, depth, ["p", "q", "r"])]
-    assert len(rows) == len(set(rows))
-    assert set(rows) == {(q, c) for log in logs for q, ranking in log.items() for c in ranking[:depth]}

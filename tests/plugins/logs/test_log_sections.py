@@ -33,7 +33,6 @@ PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
     ids=lambda value: value if isinstance(value, str) else value.name,
 )
 def test_a_section_without_its_fields_names_them(section, word):
-    """One sentence instead of silence."""
     assert word in section.missing
     assert section.figures == ()
 
@@ -184,7 +183,6 @@ def test_a_pool_holds_each_chunk_once_and_tells_the_judge_nothing():
     ],
 )
 def test_broken_judgements_name_file_and_line(tmp_path, content, message):
-    """One sentence with the place and the way out."""
     (tmp_path / "a.jsonl").write_text(content)
     with pytest.raises(ResultError) as error:
         read_judgements(tmp_path / "a.jsonl")

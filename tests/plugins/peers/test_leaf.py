@@ -20,8 +20,3 @@ def test_they_are_not_code_from_outside():
     assert make_chunker("ck:header=path").spec.endswith("header=path")
     with pytest.raises(SpecError, match="did you mean 'grepai'"):
         CHUNKERS.find("grepia")
-
-
-def test_a_rule_that_was_removed_is_refused_with_what_replaces_it():
-    with pytest.raises(SpecError, match="^chunker blocks was removed; choose functions$"):
-        make_chunker("blocks:max_nws=500")
