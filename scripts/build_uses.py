@@ -1,12 +1,15 @@
-"""Write data/index/uses-LEVEL.tsv, the definitions that RepoEval's tasks use, for every level that a source has.
+"""Write the definitions that tasks use: data/index/uses-LEVEL.tsv of RepoEval, or uses.tsv.gz of a shipped pack.
 
-Run it as python scripts/build_uses.py --source FOLDER. The tables have files, lines, names and kinds, and no code. It
-needs jedi.
+    python scripts/build_uses.py --source FOLDER    # RepoEval, every level that the source has; needs jedi
+    python scripts/build_uses.py --pack native-8    # an edition's packages, files and tasks stay as they are
+
+The tables have files, lines, names and kinds, and no code.
 """
 
 from __future__ import annotations
 
 import argparse
+import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
@@ -14,13 +17,17 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from _jedi_names import resolve_tasks
+from _shipping import pack_table
 
-from repoeval_bench.core.errors import BenchError
+from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.repoeval import LEVELS
+from repoeval_bench.dataset.pack import MANIFEST, TREE, PackUses, dump_manifest, write_plain
+from repoeval_bench.dataset.repoeval import FUNCTION, LEVELS, parse_tasks
+from repoeval_bench.dataset.shipped import USES, make_edition, shipped_pack, task_set_of_pack
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
+from repoeval_bench.own.packs.pack import resolve_uses
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -44,12 +51,37 @@ def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
     return dump_uses(benchmark.tasks, uses)
 
 
+def resolve_pack(name: str) -> None:
+    """Resolve by today's rules what the tasks of a shipped pack use; write its table and their counts."""
+    facts = shipped_pack(name)
+    if facts is None:
+        raise UsageError(f"no shipped pack {name!r}")
+    with tempfile.TemporaryDirectory() as work:
+        pack = make_edition(facts, Path(work) / "pack")
+        installed = pack.installed(task_set_of_pack(pack.content))
+        tasks = parse_tasks(installed.task_file.read_bytes(), name=name, level=FUNCTION.name)
+        sources: dict[str, Path | None] = dict.fromkeys(source.repository for source in pack.content.sources)
+        uses = resolve_uses(tasks, pack.root / TREE, sources)
+    counted = PackUses(tasks=sum(map(bool, uses.values())), unread=[*uses.values()].count(None))
+    level = facts.content.levels[FUNCTION.name].model_copy(update={"uses": counted})
+    write_plain(facts.root / USES, pack_table(dump_uses(tasks, uses)))
+    write_plain(
+        facts.root / MANIFEST, dump_manifest(facts.content.model_copy(update={"levels": {FUNCTION.name: level}}))
+    )
+    definitions = sum(len(of_task or ()) for of_task in uses.values())
+    print(f"{facts.root / USES}: {definitions} definitions of {counted.tasks} tasks")
+
+
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--source", required=True, help="folder with datasets.zip and the trees of some levels")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--source", help="folder with datasets.zip and the trees of some levels")
+    what.add_argument("--pack", help="name of a shipped pack")
     parser.add_argument("--output", type=Path, default=Path(__file__).resolve().parents[1] / "data" / "index")
     arguments = parser.parse_args()
-    for level in LEVELS:
+    if arguments.pack:
+        resolve_pack(arguments.pack)
+    for level in LEVELS if arguments.source else ():
         started = perf_counter()
         try:
             benchmark = load_benchmark(arguments.source, level=level)

@@ -44,7 +44,12 @@ if TYPE_CHECKING:
     FloatArray = NDArray[np.float64]
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
-LANGUAGES = {"pypi-40": ("python",), "npm-12": ("typescript", "tsx"), "native-8": ("rust", "c", "cpp")}
+LANGUAGES = {
+    "pypi-40": ("python",),
+    "npm-12": ("typescript", "tsx"),
+    "js-12": ("javascript",),
+    "native-8": ("rust", "c", "cpp"),
+}
 PROTOCOLS = ("uses", "docstring", "body")
 INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
 """A list of plain values, which is printed on one line."""
@@ -53,9 +58,9 @@ COMMANDS = (
     *(
         f"repoeval-bench recommend {pack} --retriever bm25 --protocol uses --protocol docstring --protocol body "
         f"--tasks {tasks} --out {pack}"
-        for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("native-8", 2500))
+        for pack, tasks in (("pypi-40", 2000), ("npm-12", 2500), ("js-12", 2500), ("native-8", 2500))
     ),
-    "python scripts/estimate_prior.py pypi-40 npm-12 native-8 > data/priors.json",
+    "python scripts/estimate_prior.py pypi-40 npm-12 js-12 native-8 > data/priors.json",
 )
 
 

@@ -21,7 +21,7 @@ def reference_sets():
 
 @pytest.mark.parametrize(
     ("language", "name"),
-    [("python", "pypi-40"), ("tsx", "npm-12"), ("cpp", "native-8"), ("go", OTHER), ("javascript", OTHER)],
+    [("python", "pypi-40"), ("tsx", "npm-12"), ("cpp", "native-8"), ("javascript", "js-12"), ("go", OTHER)],
 )
 def test_a_language_has_its_reference_set(reference_sets, language, name):
     assert reference_sets.of_language(language).name == name

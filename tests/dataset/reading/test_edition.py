@@ -229,6 +229,7 @@ def test_an_unknown_level_is_refused_before_anything_is_fetched(built, index):
         ("pypi-40", "tinydb-4.9.0"),
         ("pypi-40", "lark-1.3.1"),
         pytest.param("npm-12", "noble_hashes-2.4.0", marks=needs_npm),
+        pytest.param("js-12", "nodemon-3.1.14", marks=needs_npm),
         ("native-8", "jiter-0.18.0"),
     ],
 )
@@ -248,7 +249,7 @@ def test_a_shipped_package_is_what_was_pinned(name, repository, tmp_path):
     assert read_hashes(build_pack(request, tmp_path / "pack").root / "repositories").keys() == named
 
 
-@pytest.mark.parametrize(("name", "n_packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
+@pytest.mark.parametrize(("name", "n_packages"), [("pypi-40", 40), ("npm-12", 12), ("js-12", 12), ("native-8", 8)])
 def test_the_shipped_editions_are_whole(name, n_packages):
     """So many packages, each pinned, of a permissive licence, and a place for every task that is counted."""
     pack = shipped.shipped_pack(name)

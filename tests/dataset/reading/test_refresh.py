@@ -184,7 +184,7 @@ def test_all_mistakes_of_a_recipe_are_said_at_once(tmp_path):
         assert part in str(raised.value)
 
 
-@pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("native-8", 8)])
+@pytest.mark.parametrize(("name", "packages"), [("pypi-40", 40), ("npm-12", 12), ("js-12", 12), ("native-8", 8)])
 def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     recipe = read_recipe(name)
     sources = shipped.shipped_pack(name).content.sources
