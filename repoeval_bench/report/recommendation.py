@@ -189,14 +189,16 @@ def _retrievers(choice: RetrieverChoice) -> str:
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
-    line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
+    sentences = [f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."]
     if choice.readings:
         shown = [
             f"{one.chunks} have {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" Of the target, the first chunks by {_by(choice.best)} have this share: {', '.join(shown)}."
-    return line
+        share = f"by {_by(choice.best)} have this share: {', '.join(shown)}"
+        alone = f"Of the target under {choice.protocol}, the first chunks of {choice.label} {share}."
+        sentences.append(f"Of the target, the first chunks {share}." if others else alone)
+    return " ".join(sentences if others else sentences[1:])
 
 
 def _by(retriever: str) -> str:
