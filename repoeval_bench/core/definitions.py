@@ -94,19 +94,28 @@ definitions = lru_cache(maxsize=4096)(read_definitions)
 
 def parse_legible(file: SourceFile, language: Language) -> Parsed:
     """The tree of a file; where the grammar cannot parse something that it need not, of the file without that."""
-    parsed, legible = parse(file, language), GRAMMARS[language.name].legible
-    if legible and (broken := _broken_bytes(parsed)):
-        without = parse(SourceFile(file.repo, file.path, legible(file.text)), language)
-        if _broken_bytes(without) < broken:
+    return parse(_legible(file, language), language)
+
+
+@lru_cache(maxsize=16)
+def _legible(file: SourceFile, language: Language) -> SourceFile:
+    """The file, or what the grammar parses better; cached, as one change asks several times."""
+    legible = GRAMMARS[language.name].legible
+    if legible and (broken := _broken_bytes(parse(file, language))):
+        without = SourceFile(file.repo, file.path, legible(file.text))
+        if _broken_bytes(parse(without, language)) < broken:
             return without
-    return parsed
+    return file
 
 
 def _broken_bytes(parsed: Parsed) -> int:
-    if not parsed.root.has_error:
-        return 0
-    errors = (match["error"][0] for match in parsed.matches("(ERROR) @error"))
-    return sum(error.end_byte - error.start_byte for error in errors)
+    """The size of all errors of a tree; a query would look at every node."""
+    size, stack = 0, [parsed.root]
+    while stack:
+        node = stack.pop()
+        size += (node.end_byte - node.start_byte) * node.is_error
+        stack += node.children if node.has_error else ()
+    return size
 
 
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node, Node], ...]:

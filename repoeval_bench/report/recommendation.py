@@ -189,14 +189,15 @@ def _retrievers(choice: RetrieverChoice) -> str:
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
-    line = f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."
+    sentences = [f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."]
     if choice.readings:
         shown = [
             f"{one.chunks} chunks {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
             for one in choice.readings
         ]
-        line += f" Share of the target in the first chunks by {_by(choice.best)}: {', '.join(shown)}."
-    return line
+        where = "in the first chunks" if others else f"under {choice.protocol} in the first chunks of {choice.label}"
+        sentences.append(f"Share of the target {where} by {_by(choice.best)}: {', '.join(shown)}.")
+    return " ".join(sentences if others else sentences[1:])
 
 
 def _by(retriever: str) -> str:

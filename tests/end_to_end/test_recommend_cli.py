@@ -56,6 +56,9 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert sum(candidate["probability"] for candidate in candidates) == pytest.approx(1)
     assert [evidence["protocol"] for evidence in result["evidence"]] == ["docstring"]
     assert result["too_few_queries"].keys() <= {"uses"}
+    (one,) = result["retrievers"]
+    assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
+    assert f"in the first chunks of {result['choice']['name']} by BM25: " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
@@ -87,7 +90,7 @@ def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
 def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     """Nothing begins after the limit; the answer rests on what was finished, the middle size first."""
     out, _ = answered
-    ticks = iter([0.0, 1.0, 31.0, 61.0, 61.0])
+    ticks = iter([0.0, 1.0, 31.0, 61.0, 61.0, 61.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
     result = recommend(load_benchmark(pack), **arguments, time_limit=1.0, clock=lambda: next(ticks))
     (late,) = result.skipped

@@ -38,7 +38,7 @@ _SLOP = 5
 _LAST_TIME = 253_402_300_799
 """The end of the year 9999, and of Python's calendar."""
 
-_CACHED_TREES, _CACHED_BLOBS = 1_000, 128
+_CACHED_TREES, _CACHED_BLOBS = 200, 32
 
 _COMMIT = 1
 """The number of git's type of objects."""

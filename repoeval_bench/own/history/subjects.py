@@ -48,6 +48,7 @@ _PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull r
 _PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
 """The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""
 _TRAILING = re.compile(r"[\s.:;,!-]+$")
+_LIST_MARK = re.compile(r"^[-*•+]\s+")
 
 
 def subject_of(message: str) -> str:
@@ -74,7 +75,7 @@ def question_of(subject: str) -> str:
 
 def _without_numbers(subject: str) -> str:
     """The subject without links, numbers of issues and a prefix in brackets; no two of its words become one."""
-    text = _TICKET.sub(_CUT, _LINK.sub(_CUT, _GITMOJI.sub("", subject)))
+    text = _TICKET.sub(_CUT, _LINK.sub(_CUT, _GITMOJI.sub("", _LIST_MARK.sub("", subject))))
     if _ISSUE.search(text):
         text = re.sub(r"^[\s\0]*(?:issue|bug)\s+", "", _ISSUE.sub(_CUT, text))
     text = _GAP.sub("", _BRACKETED.sub("", text))

@@ -199,7 +199,7 @@ def with_retrievers(
     names: Sequence[str],
     **where: Any,
 ) -> Recommendation:
-    """Run the choice, and the current candidate, by each of two or more retrievers on the questions of one protocol.
+    """Run the choice, and the current candidate, by each retriever on the questions of one protocol.
 
     That is the last protocol with enough questions, which is one of search where there is one.
     """
@@ -222,9 +222,11 @@ def with_retrievers(
     for label in dict.fromkeys([recommendation.choice.label, *current]):
         setting, run = stored[label]
         of_each = _of_each(setting, run, recommendation.candidates[label].spec, names, benchmark, named, **where)
-        ids += [of_retriever.run_id for of_retriever in of_each.values()]
-        if len(of_each) > 1:
-            choices.append(_choice_of(recommendation, label, protocol, of_each))
+        if len(of_each) > 1:  # a single one is among the runs already
+            ids += [of_retriever.run_id for of_retriever in of_each.values()]
+        compared = _choice_of(recommendation, label, protocol, of_each) if of_each else None
+        if compared and (compared.readings or len(of_each) > 1):
+            choices.append(compared)
     return recommendation.model_copy(update={"retrievers": tuple(choices), "runs": tuple(dict.fromkeys(ids))})
 
 

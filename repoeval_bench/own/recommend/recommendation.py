@@ -171,7 +171,7 @@ def recommend(
     answer = with_golds(answering.answer(), history.benchmark if history else None, answering.runs)
     answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], pool)
     names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
-    if len(names) > 1 and (deadline is None or clock() < deadline):
+    if deadline is None or clock() < deadline:
         answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
     return remember(answer, results)
 
