@@ -205,7 +205,9 @@ class VisibleNames:
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
                 # Code can name it without a receiver: outside of classes, or as an inner class.
-                if parent is None:
+                if definition.form == "macro":
+                    is_top = True
+                elif parent is None:
                     is_top = definition.kind != "method" and "." not in definition.qualified
                 else:
                     is_top = definition.kind == "class" and parent.kind == "class" and rules.implicit_members
@@ -240,6 +242,8 @@ class VisibleNames:
         visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
         groups = chain([top], (self._in_files(files, name, rules) for files in visible))
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
+        if rules.namespaces:
+            seen = rules.members(self, path, name, [*seen])
         return seen, None if seen else "unknown"
 
     def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
