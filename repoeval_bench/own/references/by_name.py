@@ -125,6 +125,7 @@ class ByName(VisibleNames):
             matches = self.fitting(matches, called_with(node))
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
                 matches = [located for located in matches if located[1].form not in _TYPES] or matches
+        matches = self._static.exact(path, node, matches)
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )

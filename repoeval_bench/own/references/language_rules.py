@@ -217,6 +217,7 @@ class LanguageRules:
         return matches[0]
 
 
+_MODIFIERS = frozenset({"final", "const", "ref", "in", "out", "params", "this", "struct"})
 _REST = re.compile(r"(^|\W)params\s|\.\.\.")
 
 
@@ -242,6 +243,22 @@ def may_take(parsed: Definition, arguments: int | None) -> bool:
     needed = sum(1 for parameter in parameters if "=" not in parameter and not _REST.search(parameter))
     takes = arguments is None or needed <= arguments <= (arguments if open_ended else len(parameters))
     return takes or parsed.kind not in CALLED
+
+
+def types_of(parsed: Definition) -> tuple[str, ...]:
+    """Return the plain types of a function's parameters."""
+    text = parameters_of(parsed)
+    while (shorter := re.sub(r"<[^<>]*>|\[[^\[\]]*\]|=[^,]*|@\w+", "", text)) != text:
+        text = shorter
+    named = (re.findall(r"[\w:.]+", parameter) for parameter in text.split(","))
+    listed = ([word for word in words if word not in _MODIFIERS] for words in named)
+    return tuple(plain_type(words[-2] if words[1:] else "".join(words)) for words in listed)
+
+
+def plain_type(name: str) -> str:
+    """Return the name of a type without its scope, with one name for each built-in type."""
+    own = re.split(r"::|\.", name)[-1]
+    return {"String": "string", "boolean": "bool"}.get(own, own)
 
 
 def are_overloads(one: Definition, other: Definition) -> bool:

@@ -14,7 +14,15 @@ from typing import TYPE_CHECKING, Literal
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import CALLED, Answer, Located, Names, may_take
+from repoeval_bench.own.references.language_rules import (
+    CALLED,
+    Answer,
+    Located,
+    Names,
+    may_take,
+    plain_type,
+    types_of,
+)
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
@@ -43,6 +51,9 @@ _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "ba
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
+_LITERALS = {"string_literal": "string", "character_literal": "char", "true": "bool", "false": "bool"}
+_LITERALS |= {"decimal_integer_literal": "int", "integer_literal": "int", "boolean_literal": "bool"}
+"""Literals whose type an overload can name -> that type."""
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -390,6 +401,34 @@ class StaticTypes:
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return _NO_OWNER
 
+    def exact(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return the overload with the types of a call's arguments where overloads differ; all if none or several."""
+        called = [located for located in matches if located[1].kind in CALLED] if len(matches) > 1 else ()
+        if not called or not self._names.rules(path).overloads:
+            return matches
+        types = [types_of(parsed) for _, parsed in called]
+        given = [self._head(path, argument) for argument in arguments_to(node) or ()]
+        differing = [index for index in range(len(given)) if len({listed[index : index + 1] for listed in types}) > 1]
+        same = [
+            located
+            for located, listed in zip(called, types, strict=True)
+            if all(listed[index : index + 1] == (given[index],) for index in differing)
+        ]
+        return same if differing and len(same) == 1 else matches
+
+    def _head(self, path: str, argument: Node) -> str:
+        """Return the name of an argument's type; "" if it is not known."""
+        if argument.type == "argument":  # of C#
+            argument = argument.named_children[-1] if argument.named_children else argument
+        if literal := _LITERALS.get(argument.type):
+            return literal
+        value = self.of(path, argument)
+        node = bare_type(value.node) if value is not None and value.node is not None else None
+        # In C a primitive type may be that of a pointer or of an array.
+        if node is None or node.type in ("primitive_type", *NODES["collections"]):
+            return ""
+        return plain_type(head_of(node))
+
     def _switched(self, path: str, label: Node) -> Value | None:
         """Return the value that a label is compared with, if it is of a class, or not known."""
         switch: Node | None = label
@@ -461,11 +500,11 @@ def callee_of(function: Node) -> Node | None:
     return current
 
 
-def called_with(node: Node) -> int | None:
-    """Return the number of arguments that a name is called with; None if it is not called."""
+def arguments_to(node: Node) -> Sequence[Node] | None:
+    """Return the arguments that a name is called with; None if it is not called."""
     call, after = node.parent, node.next_sibling
     if call is not None and call.type == "token_tree":  # of a Rust macro
-        return after.named_child_count if after is not None and text_of(after)[:1] == "(" else None
+        return after.named_children if after is not None and text_of(after)[:1] == "(" else None
     while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
         if call.type in NODES["dotted"] and call.end_byte != node.end_byte:
             return None  # the receiver of what is called
@@ -474,7 +513,13 @@ def called_with(node: Node) -> int | None:
     if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
         return None
     inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
-    return sum(1 for argument in arguments.named_children if "comment" not in argument.type) if inside else None
+    return [argument for argument in arguments.named_children if "comment" not in argument.type] if inside else None
+
+
+def called_with(node: Node) -> int | None:
+    """Return the number of arguments that a name is called with; None if it is not called."""
+    arguments = arguments_to(node)
+    return None if arguments is None else len(arguments)
 
 
 Step = int | Literal["item", "inside"]
