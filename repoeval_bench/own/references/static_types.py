@@ -49,6 +49,8 @@ _KEEPS = frozenset(
 _KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
 _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
+_BOUNDS = frozenset({"trait_bounds", "type_bound", "type_constraint", "type_parameter_constraint"})
+_CLAUSES = frozenset({"where_predicate", "type_parameter_constraints_clause"})
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
 _LITERALS = {"string_literal": "string", "character_literal": "char", "true": "bool", "false": "bool"}
@@ -232,14 +234,23 @@ class StaticTypes:
 
     def _known_method(self, receiver: Value | None, name: str) -> Value | None:
         """Return the results of well-known methods of collections and optional values."""
-        if receiver is None or receiver.node is None or name in _KEEPS:
+        if receiver is None or receiver.node is None:
             return receiver
-        head = head_of(receiver.node)
-        if head in _INSIDE and name in _OPENS:
-            return self.step(receiver, "inside")
+        target = self._target(receiver.path, receiver.node)
+        if head_of(target) in _INSIDE and name in _OPENS:
+            return self.step(Value(receiver.path, target), "inside")
+        if name in _KEEPS:
+            return receiver
         if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
             return self.step(receiver, "item")
-        return None
+        return receiver if name in ("unwrap", "expect") else None  # of a guard, which stands for what it guards
+
+    def _target(self, path: str, node: Node) -> Node:
+        """Return a type without pointers to it, those of a library included."""
+        node = bare_type(node)
+        while head_of(node) in self._names.rules(path).pointers and (arguments := arguments_of(node)):
+            node = bare_type(arguments[0])
+        return node
 
     def _result(self, called: Value) -> Value | None:
         """Return the result of a function; that of a class is its instance."""
@@ -301,12 +312,9 @@ class StaticTypes:
         return tried[key]
 
     def _members_of(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        node = bare_type(value.node) if value.node is not None else None
-        if node is None:
+        if value.node is None:
             return None
-        rules = self._names.rules(value.path)
-        while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
-            node = bare_type(arguments[0])
+        rules, node = self._names.rules(value.path), self._target(value.path, value.node)
         if node.type in NODES["collections"] or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
@@ -314,6 +322,9 @@ class StaticTypes:
             return self._members(inner, name, tried) if inner is not None else ()
         if not qualified_parts(node):
             return ()
+        if (bounds := self._bounds(value.path, node)) is not None:
+            found = (self._members(Value(value.path, bound), name, tried) for bound in bounds)
+            return next(filter(None, found), ())
         classes, reason = self._types(value.path, node)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
@@ -328,6 +339,18 @@ class StaticTypes:
                 if meant:
                     return meant
         return None if reason == "outside" or (not classes and rules.outside_unless_found) else ()
+
+    def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
+        """Return the types that bound a type parameter; None if the type is none."""
+        bound = self.local(path, node, text_of(node)) if node.type in _NAMES else None
+        if bound is None or "type_parameter" not in bound.node.type:
+            return None
+        listed = bound.node.parent
+        around = listed.parent.named_children if listed is not None and listed.parent is not None else []
+        clauses = (part for inner in around for part in (inner, *inner.named_children) if part.type in _CLAUSES)
+        own = (clause for clause in clauses if text_of(clause.named_children[0]) == text_of(node))
+        parts = (part for holder in (bound.node, *own) for part in holder.named_children if part.type in _BOUNDS)
+        return [inner for part in parts for inner in part.named_children]
 
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
