@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.own.references.script_trees import is_parameter
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_types import called_with
 from repoeval_bench.own.references.tree_names import (
@@ -77,6 +78,7 @@ class ByName(VisibleNames):
         bindings = {
             (file, self._trees.of(file).span(binding).start, text_of(binding))
             for file, binding in self._types.named(path, node)
+            if not is_parameter(binding)
         }
         parsed = ((file, self._parsed_at(file, line, name)) for file, line, name in sorted(bindings))
         outside = [

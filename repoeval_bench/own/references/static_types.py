@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
-from repoeval_bench.core.grammars.grammar import child
+from repoeval_bench.core.grammars.grammar import child, words
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     CALLED,
@@ -46,11 +46,18 @@ _OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
 _KEEPS = frozenset(
     {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
 )
+_KEEPS |= {"Where", "OrderBy", "OrderByDescending", "Skip", "Take", "ToList", "ToArray", "sorted", "distinct", "limit"}
 _KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
 _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
 _BOUNDS = frozenset({"trait_bounds", "type_bound", "type_constraint", "type_parameter_constraint"})
 _CLAUSES = frozenset({"where_predicate", "type_parameter_constraints_clause"})
+_EACH = words(
+    "map for_each filter any all find position flat_map is_some_and and_then inspect forEach anyMatch allMatch noneMatch "
+    "mapToInt ifPresent removeIf Select Where Any All First FirstOrDefault Single Count OrderBy OrderByDescending Sum Max "
+    "Min SelectMany ForEach"
+)
+"""Methods that call a function with each item."""
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
 _LITERALS = {"string_literal": "string", "character_literal": "char", "true": "bool", "false": "bool"}
@@ -125,6 +132,8 @@ class StaticTypes:
             return self._of_name(path, node)
         if kind in NODES["dotted"]:
             name = child(node, "field", "name")
+            if name is not None and name.type == "this":  # of Java: `Outer.this`
+                return self.of(path, child(node, "object"))
             if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
                 return self.of(path, name)
             if name is not None:
@@ -279,6 +288,8 @@ class StaticTypes:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
         arguments = arguments_of(node)
+        if step == "each" and len(arguments) != 1:  # an item of a map is a pair
+            return None
         if step == "inside":
             return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
@@ -418,6 +429,8 @@ class StaticTypes:
             return self._designated(path, parent)
         if parent.type == "switch_label":  # of Java, where that of an enumeration is one of its constants
             return self._switched(path, parent)
+        if parent.type == "subpattern" and node == parent.named_children[0]:  # of C#: `Cat { Age: 3 }`
+            return self.typed(path, child(holder.parent, "type"))
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
@@ -545,8 +558,11 @@ def called_with(node: Node) -> int | None:
     return None if arguments is None else len(arguments)
 
 
-Step = int | Literal["item", "inside"]
-"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
+Step = int | Literal["item", "each", "inside"]
+"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value.
+
+`each` is an item that a loop or a method of the value goes through.
+"""
 
 _CONTENT = frozenset({"Some", "Ok"})
 _LISTS = frozenset({"short_var_declaration", "receive_statement", "range_clause", "var_spec"})
@@ -566,6 +582,8 @@ class StaticBinding:
 def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one branch a kind
     """Return the type of a local, or the value that it is given; neither if its form has none."""
     name, node = bound.name, bound.node
+    if (receiver := _calling_with_each(name, node)) is not None:
+        return StaticBinding(value=receiver, steps=("each",))
     if node.type == "type_switch_statement":
         return StaticBinding(value=child(node, "value"))
     if node.type == "variable_declarator" and node.parent is not None:  # the declaration around it has the type
@@ -578,7 +596,7 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
     if kind in _LOOPS:
         if name == (child(node, "name", "left") or _declared(child(node, "declarator"))):
             return (
-                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("item",))
+                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("each",))
             )
     elif kind in _DECLARATIONS:
         for inner in node.named_children:
@@ -591,7 +609,7 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
             return StaticBinding(child(node, "right"))
     elif (pattern := child(node, "pattern")) is not None:
         around = node.parent.parent if kind == "match_arm" and node.parent is not None else node
-        steps: tuple[Step, ...] = ("item",) if kind == "for_expression" else ()
+        steps: tuple[Step, ...] = ("each",) if kind == "for_expression" else ()
         return _in_pattern(name, pattern, StaticBinding(typed, child(around, "value"), steps))
     else:
         names: list[Node | None] = [*node.children_by_field_name("name")]
@@ -599,6 +617,21 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
         if is_typed and name in (names or [_declared(child(node, "declarator"))]):
             return StaticBinding(typed, child(node, "value"))
     return StaticBinding()
+
+
+def _calling_with_each(name: Node, node: Node) -> Node | None:
+    """Return the receiver of a method that calls a function with each of its items, if this is its only parameter."""
+    function: Node | None = node if node.type == "lambda_expression" else node.parent
+    if node.type == "parameter" and function is not None and child(node, "type") is None:  # of C#, in parentheses
+        function = function.parent
+    if function is None or function.type not in ("lambda_expression", "closure_expression"):
+        return None
+    parameters = re.sub(r"\bmut\b|\W", "", text_of(child(function, "parameters")))
+    listed = function.parent.parent if function.parent and function.parent.type == "argument" else function.parent
+    call = listed.parent if listed is not None and parameters == text_of(name) else None
+    callee = child(call, "function") or call
+    each = text_of(child(callee, "field", "name")) in _EACH
+    return child(callee, "value", "expression", "object") if each else None
 
 
 def case_of(switch: Node, node: Node) -> Node | None:

@@ -24,7 +24,7 @@ _JS_REQUIRE = re.compile(
 )
 _ASIDE = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])', re.DOTALL)
 """Comments and last commas of a tsconfig.json, aside from its strings."""
-_EXPORTS_ONE = re.compile(r"^module\.exports\s*=(?!=)(?!\s*\{)", re.MULTILINE)
+_EXPORTS_ONE = re.compile(r"^(?:module\.exports|export)\s*=(?!=)(?!\s*\{)", re.MULTILINE)
 """A module that exports one value, and no object of names."""
 _JS_ENDINGS = (".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".d.ts")
 """Endings that an import may omit: a script comes before the declaration file beside it."""
