@@ -288,6 +288,11 @@ class StaticTypes:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
         arguments = arguments_of(node)
+        if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
+            self._depth += 1
+            part = self.step(meant, step)
+            self._depth -= 1
+            return part
         if step == "each" and len(arguments) != 1:  # an item of a map is a pair
             return None
         if step == "inside":
@@ -340,16 +345,20 @@ class StaticTypes:
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
-        for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
-            spec, _ = self.nodes(path, parsed)
-            if spec is not None and spec.type in NODES["aliases"]:
-                written = child(spec, "type")
-                self._depth += 1
-                meant = self._members(Value(path, written), name, tried) if written is not None else ()
-                self._depth -= 1
-                if meant:
-                    return meant
+        for meant in self._aliased(classes):
+            self._depth += 1
+            members = self._members(meant, name, tried)
+            self._depth -= 1
+            if members:
+                return members
         return None if reason == "outside" or (not classes and rules.outside_unless_found) else ()
+
+    def _aliased(self, classes: Sequence[Located]) -> Iterable[Value]:
+        """Yield the types that aliases stand for."""
+        for path, parsed in classes if self._depth < _DEPTH else ():
+            spec, _ = self.nodes(path, parsed)
+            if spec is not None and spec.type in NODES["aliases"] and (written := child(spec, "type")) is not None:
+                yield Value(path, written)
 
     def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
         """Return the types that bound a type parameter; None if the type is none."""
@@ -604,6 +613,9 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
                 last = inner.named_children[-1] if inner.type == "variable_declarator" else None
                 value = child(inner, "value") or last
                 return StaticBinding(typed, None if value == name else value)
+    elif kind == "catch_formal_parameter":  # of Java
+        types = next((part.named_children for part in node.named_children if part.type == "catch_type"), ())
+        return StaticBinding(types[0] if len(types) == 1 else None)
     elif kind == "instanceof_expression":
         if child(node, "name") == name:
             return StaticBinding(child(node, "right"))

@@ -133,12 +133,17 @@ class VisibleNames:
         )
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
-        """The functions and methods that these lines are in."""
-        inside = (definition for definition in self.defined(path) if definition.kind in ("function", "method"))
+        """The functions and methods that these lines are in, with their declarations."""
+        inside = (
+            one
+            for one in self.defined(path)
+            if one.kind in CALLED and one.header.start <= lines.start < one.lines.end and one.lines.end >= lines.end
+        )
         return frozenset(
-            self.definition(path, definition)
-            for definition in inside
-            if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
+            self.definition(*located)
+            for one in inside
+            for located in ((path, one), *self.of_name(path, one.name))
+            if located[1] is one or (located[1].declaration and located[1].qualified == one.qualified)
         )
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
@@ -577,8 +582,9 @@ class VisibleNames:
 
 def _header(parsed: Definition) -> str:
     """Return what follows the name of a class, without type arguments: `Order` in `List<Order>` is not a base."""
-    # In C# the bounds of type parameters are last.
-    text = parsed.signature.partition(parsed.name)[2].split(" where ")[0]
+    # In C# the bounds of type parameters are last. In Rust the trait of an `impl` is first.
+    before, named, after = parsed.signature.partition(" for " if parsed.form == "impl" else parsed.name)
+    text = before * bool(named) if parsed.form == "impl" else after.split(" where ")[0]
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text
