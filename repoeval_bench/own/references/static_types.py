@@ -293,7 +293,7 @@ class StaticTypes:
             part = self.step(meant, step)
             self._depth -= 1
             return part
-        if step == "each" and len(arguments) != 1:  # an item of a map is a pair
+        if step == "each" and len(arguments) > 1:  # an item of a map is a pair
             return None
         if step == "inside":
             return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
@@ -363,7 +363,7 @@ class StaticTypes:
     def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
         """Return the types that bound a type parameter; None if the type is none."""
         bound = self.local(path, node, text_of(node)) if node.type in _NAMES else None
-        if bound is None or "type_parameter" not in bound.node.type:
+        if bound is None or not re.search("type_parameter|template", bound.node.type):
             return None
         listed = bound.node.parent
         around = listed.parent.named_children if listed is not None and listed.parent is not None else []
@@ -457,7 +457,7 @@ class StaticTypes:
         same = [
             located
             for located, listed in zip(called, types, strict=True)
-            if all(listed[index : index + 1] == (given[index],) for index in differing)
+            if all(given[index] and listed[index : index + 1] == (given[index],) for index in differing)
         ]
         return same if differing and len(same) == 1 else matches
 
@@ -469,8 +469,10 @@ class StaticTypes:
             return literal
         value = self.of(path, argument)
         node = bare_type(value.node) if value is not None and value.node is not None else None
-        # In C a primitive type may be that of a pointer or of an array.
-        if node is None or node.type in ("primitive_type", *NODES["collections"]):
+        # In C a primitive type may be that of a pointer or of an array, and a type parameter is any type.
+        if value is None or node is None or node.type in ("primitive_type", *NODES["collections"]):
+            return ""
+        if self._names.rules(value.path).namespaces and self._bounds(value.path, node) is not None:
             return ""
         return plain_type(head_of(node))
 

@@ -137,9 +137,10 @@ class C(LanguageRules):
         if matches and defined:
             space = names.namespaces(matches[0][0], matches[0][1].lines)
             defined = [located for located in defined if names.namespaces(located[0], located[1].lines) == space]
-            headers = {file for file, _ in matches}
-            near = [one for one in defined if any(headers.intersection(by.files) for by in names.imports.of(one[0]))]
-            defined = near or defined
+            if len({file for file, _ in defined}) > 1:  # a copy may be beside the one that includes the header
+                headers = {posixpath.basename(file) for file, _ in matches}
+                texts = {file: names.imports.files[file].text for file, _ in defined}
+                defined = [one for one in defined if any(header in texts[one[0]] for header in headers)]
         elif defined:  # a macro before its name may hide a declaration from the grammar
             declared = re.compile(rf"\b{re.escape(name)}\s*\(")
             included = (file for import_ in names.imports.of(path) for file in import_.files)
