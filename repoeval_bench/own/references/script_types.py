@@ -316,12 +316,10 @@ class ScriptTypes:
             if type_.node.type in FUNCTIONS:
                 yield from self._parameter(type_, index)
         outer = function.parent
-        typed = child(child(outer, "type"), "type") or next(
-            iter(getattr(child(outer, "type"), "named_children", ())), None
-        )
-        if typed is not None and typed.type == "generic_type" and not index:  # `const A: React.FC<Props> = …`
-            if text_of(child(typed, "name")).rpartition(".")[2] in _COMPONENTS:
-                yield from self.of(path, child(typed, "type_arguments").named_children[0])
+        annotation = child(outer, "type")  # `const A: React.FC<Props> = …`
+        typed = annotation.named_children[0] if annotation is not None and not index else None
+        if typed is not None and text_of(child(typed, "name")).rpartition(".")[2] in _COMPONENTS:
+            yield from self.elements(Type(path, typed))
         call = outer.parent if outer is not None and outer.type == "arguments" else None
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:

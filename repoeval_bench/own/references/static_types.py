@@ -18,7 +18,6 @@ from repoeval_bench.own.references.language_rules import (
     CALLED,
     Answer,
     Located,
-    Names,
     may_take,
     plain_type,
     types_of,
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.own.references.local_scopes import Bound
     from repoeval_bench.own.references.script_trees import Trees
+    from repoeval_bench.own.references.visible_names import VisibleNames as Names
 
 
 _MOST_CACHED = 200
@@ -53,9 +53,9 @@ _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "b
 _BOUNDS = frozenset({"trait_bounds", "type_bound", "type_constraint", "type_parameter_constraint"})
 _CLAUSES = frozenset({"where_predicate", "type_parameter_constraints_clause"})
 _EACH = words(
-    "map for_each filter any all find position flat_map is_some_and and_then inspect forEach anyMatch allMatch noneMatch "
-    "mapToInt ifPresent removeIf Select Where Any All First FirstOrDefault Single Count OrderBy OrderByDescending Sum Max "
-    "Min SelectMany ForEach"
+    "map for_each filter any all find position flat_map is_some_and and_then inspect forEach anyMatch allMatch "
+    "noneMatch mapToInt ifPresent removeIf Select Where Any All First FirstOrDefault Single Count OrderBy Sum Max Min "
+    "OrderByDescending SelectMany ForEach"
 )
 """Methods that call a function with each item."""
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
@@ -590,7 +590,7 @@ class StaticBinding:
     steps: tuple[Step, ...] = ()
 
 
-def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one branch a kind
+def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0911, PLR0912 - one branch a kind
     """Return the type of a local, or the value that it is given; neither if its form has none."""
     name, node = bound.name, bound.node
     if (receiver := _calling_with_each(name, node)) is not None:
