@@ -290,9 +290,9 @@ class StaticTypes:
         arguments = arguments_of(node)
         if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
             self._depth += 1
-            part = self.step(meant, step)
+            found = self.step(meant, step)
             self._depth -= 1
-            return part
+            return found
         if step == "each" and len(arguments) > 1:  # an item of a map is a pair
             return None
         if step == "inside":
