@@ -120,6 +120,9 @@ ENDINGS = tuple(_BY_ENDING)
 FURTHER_ENDINGS = tuple(_FURTHER_BY_ENDING)
 """Endings of the files of the further languages."""
 
+MODULE_FILES = ("go.mod", "package.json", "tsconfig.json", "jsconfig.json")
+"""Files that name modules. They are no code, but names are resolved by them."""
+
 # Signs of C++ that no C header has: a standard header without .h, and words that begin a line in C++ alone.
 # `__cplusplus` is no sign, as C headers guard `extern "C"` with it.
 _CPP = re.compile(

@@ -12,9 +12,6 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
-GO_MODULE = "go.mod"
-"""The file that names a module of Go. It is no code, but names are resolved by it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Tree:

@@ -231,8 +231,8 @@ _CPP_MEMBERS: dict[str, Reader] = {
     **named_all("class", type="alias_declaration", concept="concept_definition"),
 }
 _C_TRANSPARENT = words(
-    "linkage_specification declaration_list field_declaration_list enumerator_list preproc_if preproc_ifdef "
-    "preproc_elif preproc_elifdef preproc_else"
+    "linkage_specification declaration_list field_declaration_list field_declaration enum_specifier struct_specifier "
+    "union_specifier enumerator_list preproc_if preproc_ifdef preproc_elif preproc_elifdef preproc_else"
 )
 C = Grammar(
     anywhere=_C_ANYWHERE,

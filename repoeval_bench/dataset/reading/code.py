@@ -14,6 +14,7 @@ from repoeval_bench.core.languages import (
     ENDINGS,
     FURTHER_ENDINGS,
     LANGUAGES,
+    MODULE_FILES,
     Language,
     ending_of,
     language_name,
@@ -21,7 +22,7 @@ from repoeval_bench.core.languages import (
 )
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count, few
-from repoeval_bench.dataset.trees import GO_MODULE, decode, is_licence_path
+from repoeval_bench.dataset.trees import decode, is_licence_path
 
 if TYPE_CHECKING:
     from repoeval_bench.dataset.archives import ArchiveEntry
@@ -242,7 +243,7 @@ def gather(
     gathered.skipped.update(origin.skipped)
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths, beside)
-        is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] == GO_MODULE
+        is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] in MODULE_FILES
         if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue

@@ -17,7 +17,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import folder_beside, work_folder
-from repoeval_bench.core.languages import ENDINGS, FURTHER, LANGUAGES
+from repoeval_bench.core.languages import ENDINGS, FURTHER, LANGUAGES, MODULE_FILES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -46,7 +46,7 @@ from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gath
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
-from repoeval_bench.dataset.trees import GO_MODULE, decode, read_tree
+from repoeval_bench.dataset.trees import decode, read_tree
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.references.resolver import Resolver
@@ -72,7 +72,7 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 )
                 uses |= {task.task_id: None for task in own}
                 continue
-            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, GO_MODULE)).files, scip=index) as resolver:
+            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, *MODULE_FILES)).files, scip=index) as resolver:
                 for task in own:
                     uses[task.task_id] = resolver.uses(task.path, task.body)
                     bar.update()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.own.references.script_trees import is_parameter
 from repoeval_bench.own.references.script_types import ScriptTypes
 from repoeval_bench.own.references.static_types import called_with
 from repoeval_bench.own.references.tree_names import (
@@ -77,6 +78,7 @@ class ByName(VisibleNames):
         bindings = {
             (file, self._trees.of(file).span(binding).start, text_of(binding))
             for file, binding in self._types.named(path, node)
+            if not is_parameter(binding)
         }
         parsed = ((file, self._parsed_at(file, line, name)) for file, line, name in sorted(bindings))
         outside = [
@@ -125,6 +127,7 @@ class ByName(VisibleNames):
             matches = self.fitting(matches, called_with(node))
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
                 matches = [located for located in matches if located[1].form not in _TYPES] or matches
+        matches = self._static.exact(path, node, matches)
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]
         )

@@ -50,6 +50,7 @@ msilib nis nntplib ossaudiodev pipes smtpd sndhdr spwd sunau telnetlib uu xdrlib
 _STANDARD = sys.stdlib_module_names | frozenset(_GONE_OR_NEW.split())
 """Modules of the standard library of any Python from 3.11 to 3.14, whichever runs this."""
 
+_TESTS = frozenset({"test", "tests"})
 _ASIDE = re.compile(r"#.*|(?<=__all__):[^=]*")
 _LITERAL = re.compile(r"""["'](\w+)["']""")
 _NO_LITERAL = re.compile(r"""(?<!["'\w])(?!__all__\b|append\b|extend\b)[^\W\d]\w*(?!["'\w])""")
@@ -113,7 +114,7 @@ class Modules:
         inside = [result for result in dict.fromkeys(targets) if not isinstance(result, Outside)]
         if targets:
             return tuple(inside or targets[:1])
-        for star in scope.stars:
+        for star in reversed(scope.stars):
             target = self._follow(star, scope, tried)
             if isinstance(target, Package) and self._exports_name(target, name):
                 exported = self._attribute(target, name, tried)
@@ -163,7 +164,7 @@ class Modules:
         """The folders that contain a module or package of this name and may be on Python's path, the likeliest first.
 
         First come the top, `src` and `lib`. Then come the importer's own folder and those around it, the nearest
-        first. Any other folder comes last. Packages are left out.
+        first. Any other folder comes last. Packages are left out, and tests where the importer is none.
         """
         holding = [package.split("/")[:-1] for package in self._by_tail.get(first, ())]
         if first in _STANDARD:
@@ -177,6 +178,8 @@ class Modules:
 
         modules = self._by_package
         outer = (root for root in holding if not (root and modules.get("/".join(root), "").endswith("__init__.py")))
+        if _TESTS.isdisjoint(folders):
+            outer = (root for root in outer if _TESTS.isdisjoint(root))
         return sorted(outer, key=rank)
 
     def _exists(self, package: Package) -> bool:

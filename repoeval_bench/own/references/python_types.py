@@ -328,11 +328,13 @@ class Types:
             around = class_around(scope)
             return (Instance(around, above=True),) if around else ()
         arguments = [argument for argument in nodes.arguments_of(call)[0] if argument.type != "list_splat"]
-        if not arguments or name not in SAME | ONE_OF:
+        if not arguments or name not in SAME | ONE_OF | {"type"}:
             return ()
         types = self.infer(arguments[-1 if name == "filter" else 0], scope)
         if name in ONE_OF:
             return tuple(self._items_of(types))
+        if name == "type":
+            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
         return tuple(type_ for type_ in types if not isinstance(type_, Outside))
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:

@@ -68,7 +68,8 @@ class Resolver(ExitStack):
 def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, int]) -> tuple[CodeDefinition, ...]:
     """Return the definitions of a repository that some lines of a file use, ordered by place; nothing is run.
 
-    - `files` is path -> text of all its code, and of `go.mod`; paths have `/` between folders;
+    - `files` is path -> text of all its code, and of `go.mod`, `package.json` and `tsconfig.json`; paths have `/`
+      between folders;
     - `path` is the file with the lines, by the ending of whose name the language is known;
     - `lines` are counted from 0, without the end: `LineSpan(4, 9)` or `(4, 9)` are lines 5 to 9 of an editor.
 

@@ -167,16 +167,19 @@ class Trees:
 
     def _re_exported(self, path: str, name: str) -> list[tuple[str, Node]]:
         """Return what a module exports from other modules under a name."""
-        exported_nodes: list[tuple[str, Node]] = []
+        named: dict[tuple[str, Node], None] = {}
+        every: dict[tuple[str, Node], None] = {}
         for import_ in self._imports.of(path):
             if not import_.exported or import_.name not in (name, EVERY):
                 continue
             if import_.original is None:
                 return [(file, self.of(file).root) for file in import_.files]
-            inner = name if import_.original == EVERY else import_.original
+            is_every = import_.original == EVERY
             for file in import_.files:
-                exported_nodes += self.exported(file, self.of(file).root, inner)
-        return exported_nodes
+                found = self.exported(file, self.of(file).root, name if is_every else import_.original)
+                (every if is_every else named).update(dict.fromkeys(found))
+        # What a file exports by name hides what it exports with all names; of those, one must have the name.
+        return [*(named or (every if len({file for file, _ in every}) == 1 else ()))]
 
     def _default(self, path: str, block: Node) -> list[tuple[str, Node]]:
         for statement in children(block, "export_statement"):
@@ -237,6 +240,14 @@ class Trees:
 def is_name(node: Node) -> bool:
     """Return whether an expression is a name."""
     return node.type in ("identifier", "shorthand_property_identifier")
+
+
+def is_parameter(node: Node) -> bool:
+    """Return whether a binding is a parameter, or a part of one."""
+    holder = node.parent
+    while holder is not None and holder.type.endswith(("pattern", "_parameter")):
+        node, holder = holder, holder.parent
+    return holder is not None and (holder.type == "formal_parameters" or child(holder, "parameter") == node)
 
 
 def name_of(node: Node) -> Node:

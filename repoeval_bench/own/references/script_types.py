@@ -45,6 +45,9 @@ _COLLECTIONS |= {"Map", "ReadonlyMap", "WeakMap", "Record", "ArrayLike", "AsyncI
 _PARAMETERS = ("required_parameter", "optional_parameter")
 # Methods of collections that call a function with each of their elements.
 _EACH = frozenset({"map", "filter", "forEach", "some", "every", "find", "findIndex", "flatMap", "then"})
+_ITEM = frozenset({"get", "at", "find", "findLast", "pop", "shift"})
+"""Methods of collections that return an element."""
+_COMPONENTS = frozenset({"FC", "FunctionComponent", "VFC"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,6 +223,9 @@ class ScriptTypes:
         for function in self.of(path, callee):
             if function.node.type in FUNCTIONS:
                 yield from self.returns(function)
+        if callee.type == "member_expression" and text_of(child(callee, "property")) in _ITEM:
+            for receiver in self.of(path, child(callee, "object")):
+                yield from self.elements(receiver)
 
     def returns(self, function: Type) -> Iterator[Type]:
         """Yield the types of a function's result: as declared, else by its return statements."""
@@ -310,6 +316,10 @@ class ScriptTypes:
             if type_.node.type in FUNCTIONS:
                 yield from self._parameter(type_, index)
         outer = function.parent
+        annotation = child(outer, "type")  # `const A: React.FC<Props> = …`
+        typed = annotation.named_children[0] if annotation is not None and not index else None
+        if typed is not None and text_of(child(typed, "name")).rpartition(".")[2] in _COMPONENTS:
+            yield from self.elements(Type(path, typed))
         call = outer.parent if outer is not None and outer.type == "arguments" else None
         callee = child(call, "function") if call is not None else None
         if callee is not None and callee.type == "member_expression" and text_of(child(callee, "property")) in _EACH:

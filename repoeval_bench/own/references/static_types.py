@@ -12,9 +12,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
-from repoeval_bench.core.grammars.grammar import child
+from repoeval_bench.core.grammars.grammar import child, words
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import CALLED, Answer, Located, Names, may_take
+from repoeval_bench.own.references.language_rules import (
+    CALLED,
+    Answer,
+    Located,
+    may_take,
+    plain_type,
+    types_of,
+)
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
@@ -23,6 +30,7 @@ if TYPE_CHECKING:
 
     from repoeval_bench.own.references.local_scopes import Bound
     from repoeval_bench.own.references.script_trees import Trees
+    from repoeval_bench.own.references.visible_names import VisibleNames as Names
 
 
 _MOST_CACHED = 200
@@ -38,11 +46,23 @@ _OPENS |= {"borrow_mut", "write", "value", "get", "orElseThrow", "orElse"}
 _KEEPS = frozenset(
     {"clone", "as_ref", "as_mut", "to_owned", "iter", "iter_mut", "into_iter", "as_deref", "rev", "take"}
 )
+_KEEPS |= {"Where", "OrderBy", "OrderByDescending", "Skip", "Take", "ToList", "ToArray", "sorted", "distinct", "limit"}
 _KEEPS |= {"cloned", "filter", "skip", "by_ref", "borrow", "ok_or", "ok_or_else", "map_err", "stream", "as_deref_mut"}
 _ONE = frozenset({"next", "first", "last", "get", "get_mut", "pop", "front", "back", "at", "First", "Last", "poll"})
 _ONE |= {"FirstOrDefault", "Single", "peek", "remove", "getFirst", "getLast", "begin", "Pop", "Peek", "Dequeue"}
+_BOUNDS = frozenset({"trait_bounds", "type_bound", "type_constraint", "type_parameter_constraint"})
+_CLAUSES = frozenset({"where_predicate", "type_parameter_constraints_clause"})
+_EACH = words(
+    "map for_each filter any all find position flat_map is_some_and and_then inspect forEach anyMatch allMatch "
+    "noneMatch mapToInt ifPresent removeIf Select Where Any All First FirstOrDefault Single Count OrderBy Sum Max Min "
+    "OrderByDescending SelectMany ForEach"
+)
+"""Methods that call a function with each item."""
 _NAMES = frozenset({"identifier", "type_identifier", "field_identifier", "shorthand_field_identifier"})
 _NAMES |= {"namespace_identifier"}  # in C++ also that of a class whose member is named
+_LITERALS = {"string_literal": "string", "character_literal": "char", "true": "bool", "false": "bool"}
+_LITERALS |= {"decimal_integer_literal": "int", "integer_literal": "int", "boolean_literal": "bool"}
+"""Literals whose type an overload can name -> that type."""
 _RESULT = ("result", "return_type", "returns", "type")
 
 
@@ -112,6 +132,8 @@ class StaticTypes:
             return self._of_name(path, node)
         if kind in NODES["dotted"]:
             name = child(node, "field", "name")
+            if name is not None and name.type == "this":  # of Java: `Outer.this`
+                return self.of(path, child(node, "object"))
             if name is not None and name.type == node.type:  # `a::B::c` of C++ is `a::` and `B::c`
                 return self.of(path, name)
             if name is not None:
@@ -221,14 +243,23 @@ class StaticTypes:
 
     def _known_method(self, receiver: Value | None, name: str) -> Value | None:
         """Return the results of well-known methods of collections and optional values."""
-        if receiver is None or receiver.node is None or name in _KEEPS:
+        if receiver is None or receiver.node is None:
             return receiver
-        head = head_of(receiver.node)
-        if head in _INSIDE and name in _OPENS:
-            return self.step(receiver, "inside")
+        target = self._target(receiver.path, receiver.node)
+        if head_of(target) in _INSIDE and name in _OPENS:
+            return self.step(Value(receiver.path, target), "inside")
+        if name in _KEEPS:
+            return receiver
         if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
             return self.step(receiver, "item")
-        return None
+        return receiver if name in ("unwrap", "expect") else None  # of a guard, which stands for what it guards
+
+    def _target(self, path: str, node: Node) -> Node:
+        """Return a type without pointers to it, those of a library included."""
+        node = bare_type(node)
+        while head_of(node) in self._names.rules(path).pointers and (arguments := arguments_of(node)):
+            node = bare_type(arguments[0])
+        return node
 
     def _result(self, called: Value) -> Value | None:
         """Return the result of a function; that of a class is its instance."""
@@ -257,6 +288,13 @@ class StaticTypes:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
         arguments = arguments_of(node)
+        if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
+            self._depth += 1
+            found = self.step(meant, step)
+            self._depth -= 1
+            return found
+        if step == "each" and len(arguments) > 1:  # an item of a map is a pair
+            return None
         if step == "inside":
             return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
@@ -290,12 +328,9 @@ class StaticTypes:
         return tried[key]
 
     def _members_of(self, value: Value, name: str, tried: dict[tuple[str, str], Members]) -> Members:
-        node = bare_type(value.node) if value.node is not None else None
-        if node is None:
+        if value.node is None:
             return None
-        rules = self._names.rules(value.path)
-        while head_of(node) in rules.pointers and (arguments := arguments_of(node)):
-            node = bare_type(arguments[0])
+        rules, node = self._names.rules(value.path), self._target(value.path, value.node)
         if node.type in NODES["collections"] or node.type in ("primitive_type", "predefined_type", "integral_type"):
             return None
         if text_of(node) == "Self":
@@ -303,20 +338,39 @@ class StaticTypes:
             return self._members(inner, name, tried) if inner is not None else ()
         if not qualified_parts(node):
             return ()
+        if (bounds := self._bounds(value.path, node)) is not None:
+            found = (self._members(Value(value.path, bound), name, tried) for bound in bounds)
+            return next(filter(None, found), ())
         classes, reason = self._types(value.path, node)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
             return matches
-        for path, parsed in classes if self._depth < _DEPTH else ():  # an alias of a type
-            spec, _ = self.nodes(path, parsed)
-            if spec is not None and spec.type in NODES["aliases"]:
-                written = child(spec, "type")
-                self._depth += 1
-                meant = self._members(Value(path, written), name, tried) if written is not None else ()
-                self._depth -= 1
-                if meant:
-                    return meant
+        for meant in self._aliased(classes):
+            self._depth += 1
+            members = self._members(meant, name, tried)
+            self._depth -= 1
+            if members:
+                return members
         return None if reason == "outside" or (not classes and rules.outside_unless_found) else ()
+
+    def _aliased(self, classes: Sequence[Located]) -> Iterable[Value]:
+        """Yield the types that aliases stand for."""
+        for path, parsed in classes if self._depth < _DEPTH else ():
+            spec, _ = self.nodes(path, parsed)
+            if spec is not None and spec.type in NODES["aliases"] and (written := child(spec, "type")) is not None:
+                yield Value(path, written)
+
+    def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
+        """Return the types that bound a type parameter; None if the type is none."""
+        bound = self.local(path, node, text_of(node)) if node.type in _NAMES else None
+        if bound is None or not re.search("type_parameter|template", bound.node.type):
+            return None
+        listed = bound.node.parent
+        around = listed.parent.named_children if listed is not None and listed.parent is not None else []
+        clauses = (part for inner in around for part in (inner, *inner.named_children) if part.type in _CLAUSES)
+        own = (clause for clause in clauses if text_of(clause.named_children[0]) == text_of(node))
+        parts = (part for holder in (bound.node, *own) for part in holder.named_children if part.type in _BOUNDS)
+        return [inner for part in parts for inner in part.named_children]
 
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
@@ -384,11 +438,43 @@ class StaticTypes:
             return self._designated(path, parent)
         if parent.type == "switch_label":  # of Java, where that of an enumeration is one of its constants
             return self._switched(path, parent)
+        if parent.type == "subpattern" and node == parent.named_children[0]:  # of C#: `Cat { Age: 3 }`
+            return self.typed(path, child(holder.parent, "type"))
         if parent.type == "field_pattern" and node == child(parent, "name"):
             return self.typed(path, child(holder, "type"))
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return _NO_OWNER
+
+    def exact(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return the overload with the types of a call's arguments where overloads differ; all if none or several."""
+        called = [located for located in matches if located[1].kind in CALLED] if len(matches) > 1 else ()
+        if not called or not self._names.rules(path).overloads:
+            return matches
+        types = [types_of(parsed) for _, parsed in called]
+        given = [self._head(path, argument) for argument in arguments_to(node) or ()]
+        differing = [index for index in range(len(given)) if len({listed[index : index + 1] for listed in types}) > 1]
+        same = [
+            located
+            for located, listed in zip(called, types, strict=True)
+            if all(given[index] and listed[index : index + 1] == (given[index],) for index in differing)
+        ]
+        return same if differing and len(same) == 1 else matches
+
+    def _head(self, path: str, argument: Node) -> str:
+        """Return the name of an argument's type; "" if it is not known."""
+        if argument.type == "argument":  # of C#
+            argument = argument.named_children[-1] if argument.named_children else argument
+        if literal := _LITERALS.get(argument.type):
+            return literal
+        value = self.of(path, argument)
+        node = bare_type(value.node) if value is not None and value.node is not None else None
+        # In C a primitive type may be that of a pointer or of an array, and a type parameter is any type.
+        if value is None or node is None or node.type in ("primitive_type", *NODES["collections"]):
+            return ""
+        if self._names.rules(value.path).namespaces and self._bounds(value.path, node) is not None:
+            return ""
+        return plain_type(head_of(node))
 
     def _switched(self, path: str, label: Node) -> Value | None:
         """Return the value that a label is compared with, if it is of a class, or not known."""
@@ -461,11 +547,11 @@ def callee_of(function: Node) -> Node | None:
     return current
 
 
-def called_with(node: Node) -> int | None:
-    """Return the number of arguments that a name is called with; None if it is not called."""
+def arguments_to(node: Node) -> Sequence[Node] | None:
+    """Return the arguments that a name is called with; None if it is not called."""
     call, after = node.parent, node.next_sibling
     if call is not None and call.type == "token_tree":  # of a Rust macro
-        return after.named_child_count if after is not None and text_of(after)[:1] == "(" else None
+        return after.named_children if after is not None and text_of(after)[:1] == "(" else None
     while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
         if call.type in NODES["dotted"] and call.end_byte != node.end_byte:
             return None  # the receiver of what is called
@@ -474,11 +560,20 @@ def called_with(node: Node) -> int | None:
     if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
         return None
     inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
-    return sum(1 for argument in arguments.named_children if "comment" not in argument.type) if inside else None
+    return [argument for argument in arguments.named_children if "comment" not in argument.type] if inside else None
 
 
-Step = int | Literal["item", "inside"]
-"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value."""
+def called_with(node: Node) -> int | None:
+    """Return the number of arguments that a name is called with; None if it is not called."""
+    arguments = arguments_to(node)
+    return None if arguments is None else len(arguments)
+
+
+Step = int | Literal["item", "each", "inside"]
+"""A step from a value to the bound part of it: a part by its index, an item, or the content of an optional value.
+
+`each` is an item that a loop or a method of the value goes through.
+"""
 
 _CONTENT = frozenset({"Some", "Ok"})
 _LISTS = frozenset({"short_var_declaration", "receive_statement", "range_clause", "var_spec"})
@@ -495,9 +590,11 @@ class StaticBinding:
     steps: tuple[Step, ...] = ()
 
 
-def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one branch a kind
+def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0911, PLR0912 - one branch a kind
     """Return the type of a local, or the value that it is given; neither if its form has none."""
     name, node = bound.name, bound.node
+    if (receiver := _calling_with_each(name, node)) is not None:
+        return StaticBinding(value=receiver, steps=("each",))
     if node.type == "type_switch_statement":
         return StaticBinding(value=child(node, "value"))
     if node.type == "variable_declarator" and node.parent is not None:  # the declaration around it has the type
@@ -510,7 +607,7 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
     if kind in _LOOPS:
         if name == (child(node, "name", "left") or _declared(child(node, "declarator"))):
             return (
-                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("item",))
+                StaticBinding(typed) if typed else StaticBinding(value=child(node, "value", "right"), steps=("each",))
             )
     elif kind in _DECLARATIONS:
         for inner in node.named_children:
@@ -518,12 +615,15 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
                 last = inner.named_children[-1] if inner.type == "variable_declarator" else None
                 value = child(inner, "value") or last
                 return StaticBinding(typed, None if value == name else value)
+    elif kind == "catch_formal_parameter":  # of Java
+        types = next((part.named_children for part in node.named_children if part.type == "catch_type"), ())
+        return StaticBinding(types[0] if len(types) == 1 else None)
     elif kind == "instanceof_expression":
         if child(node, "name") == name:
             return StaticBinding(child(node, "right"))
     elif (pattern := child(node, "pattern")) is not None:
         around = node.parent.parent if kind == "match_arm" and node.parent is not None else node
-        steps: tuple[Step, ...] = ("item",) if kind == "for_expression" else ()
+        steps: tuple[Step, ...] = ("each",) if kind == "for_expression" else ()
         return _in_pattern(name, pattern, StaticBinding(typed, child(around, "value"), steps))
     else:
         names: list[Node | None] = [*node.children_by_field_name("name")]
@@ -531,6 +631,21 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0912 - one bran
         if is_typed and name in (names or [_declared(child(node, "declarator"))]):
             return StaticBinding(typed, child(node, "value"))
     return StaticBinding()
+
+
+def _calling_with_each(name: Node, node: Node) -> Node | None:
+    """Return the receiver of a method that calls a function with each of its items, if this is its only parameter."""
+    function: Node | None = node if node.type == "lambda_expression" else node.parent
+    if node.type == "parameter" and function is not None and child(node, "type") is None:  # of C#, in parentheses
+        function = function.parent
+    if function is None or function.type not in ("lambda_expression", "closure_expression"):
+        return None
+    parameters = re.sub(r"\bmut\b|\W", "", text_of(child(function, "parameters")))
+    listed = function.parent.parent if function.parent and function.parent.type == "argument" else function.parent
+    call = listed.parent if listed is not None and parameters == text_of(name) else None
+    callee = child(call, "function") or call
+    each = text_of(child(callee, "field", "name")) in _EACH
+    return child(callee, "value", "expression", "object") if each else None
 
 
 def case_of(switch: Node, node: Node) -> Node | None:

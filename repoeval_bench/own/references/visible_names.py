@@ -133,12 +133,17 @@ class VisibleNames:
         )
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
-        """The functions and methods that these lines are in."""
-        inside = (definition for definition in self.defined(path) if definition.kind in ("function", "method"))
+        """The functions and methods that these lines are in, with their declarations."""
+        inside = (
+            one
+            for one in self.defined(path)
+            if one.kind in CALLED and one.header.start <= lines.start < one.lines.end and one.lines.end >= lines.end
+        )
         return frozenset(
-            self.definition(path, definition)
-            for definition in inside
-            if definition.header.start <= lines.start < definition.lines.end and definition.lines.end >= lines.end
+            self.definition(*located)
+            for one in inside
+            for located in ((path, one), *self.of_name(path, one.name))
+            if located[1] is one or (located[1].declaration and located[1].qualified == one.qualified)
         )
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
@@ -205,7 +210,9 @@ class VisibleNames:
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
                 # Code can name it without a receiver: outside of classes, or as an inner class.
-                if parent is None:
+                if definition.form == "macro":
+                    is_top = True
+                elif parent is None:
                     is_top = definition.kind != "method" and "." not in definition.qualified
                 else:
                     is_top = definition.kind == "class" and parent.kind == "class" and rules.implicit_members
@@ -240,6 +247,8 @@ class VisibleNames:
         visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
         groups = chain([top], (self._in_files(files, name, rules) for files in visible))
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
+        if rules.namespaces:
+            seen = rules.members(self, path, name, [*seen])
         return seen, None if seen else "unknown"
 
     def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
@@ -573,8 +582,9 @@ class VisibleNames:
 
 def _header(parsed: Definition) -> str:
     """Return what follows the name of a class, without type arguments: `Order` in `List<Order>` is not a base."""
-    # In C# the bounds of type parameters are last.
-    text = parsed.signature.partition(parsed.name)[2].split(" where ")[0]
+    # In C# the bounds of type parameters are last. In Rust the trait of an `impl` is first.
+    before, named, after = parsed.signature.partition(" for " if parsed.form == "impl" else parsed.name)
+    text = before * bool(named) if parsed.form == "impl" else after.split(" where ")[0]
     while (shorter := re.sub(r"<[^<>]*>", "", text)) != text:
         text = shorter
     return text

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
+    CALLED,
     EVERY,
     NOWHERE,
     Answer,
@@ -16,7 +17,6 @@ from repoeval_bench.own.references.language_rules import (
     Imports,
     LanguageRules,
     Located,
-    Names,
 )
 from repoeval_bench.own.references.tree_names import text_of
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
+    from repoeval_bench.own.references.visible_names import VisibleNames as Names
+
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
@@ -123,13 +125,28 @@ class C(LanguageRules):
         return members, None if members else "unknown"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
-        """Return the members; those that a header only declares with their definitions in other files."""
-        if not matches or not all(definition.declaration for _, definition in matches):
+        """Return the definitions; those that a header only declares with the one that another file has."""
+        name = qualified.rpartition(".")[2]
+        if (not matches and name != qualified) or any(not one.declaration for _, one in matches):
             return matches
-        named = names.of_name(path, qualified.rpartition(".")[2])
-        return matches + [
-            located for located in named if located[1].qualified == qualified and located[1].kind != "variable"
+        defined = [
+            (file, one)
+            for file, one in names.of_name(path, name)
+            if one.qualified == qualified and not one.declaration and self.is_seen(names, file, one)
+            if one.kind in CALLED or (matches and name == qualified)
         ]
+        if matches and defined:
+            space = names.namespaces(matches[0][0], matches[0][1].lines)
+            defined = [located for located in defined if names.namespaces(located[0], located[1].lines) == space]
+            if len({file for file, _ in defined}) > 1:  # a copy may be beside the one that includes the header
+                headers = {posixpath.basename(file) for file, _ in matches}
+                texts = {file: names.imports.files[file].text for file, _ in defined}
+                defined = [one for one in defined if any(header in texts[one[0]] for header in headers)]
+        elif defined:  # a macro before its name may hide a declaration from the grammar
+            declared = re.compile(rf"\b{re.escape(name)}\s*\(")
+            included = (file for import_ in names.imports.of(path) for file in import_.files)
+            defined = defined if any(declared.search(names.imports.files[file].text) for file in included) else []
+        return matches + (defined if len({file for file, _ in defined}) == 1 else [])
 
 
 def _is_array_reference(node: Node) -> bool:

@@ -7,10 +7,13 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import Import, Imports, LanguageRules, Names
+from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules
 
 if TYPE_CHECKING:
     from tree_sitter import Node
+
+    from repoeval_bench.own.references.visible_names import VisibleNames as Names
+
 
 _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)
@@ -51,7 +54,8 @@ class Go(LanguageRules):
                 folder = _of_module(modules, here) if in_module else _of_name(files, parts)
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 alias = (match["alias"] or "").strip()
-                yield Import(alias or own, None, package if folder is not None else ())
+                name, original = (EVERY, EVERY) if alias == "." else (alias or own, None)
+                yield Import(name, original, package if folder is not None else ())
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
         """Return the files of the package: those of the folder with its name, as tests may be in another package."""
