@@ -37,7 +37,7 @@ from scipy.stats import binomtest, t
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES, SizedChunker
-from repoeval_bench.analysis.shrinkage import Prior, decide, shrink
+from repoeval_bench.analysis.shrinkage import Prior, decide, drawn, shrink
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.errors import BenchError
@@ -254,9 +254,7 @@ def prior_of(others: Sequence[History], gold: str) -> Prior:
     samples = [Sample.micro(_centred(one.tables[gold]), one.cluster.tolist()) for one in others]
     own, errors = errors_of(samples, noise)
     tau = tau_around(own, errors, own.mean(axis=0))
-    return Prior(
-        mean=own.mean(axis=0), deviation=np.full(len(noise), max(tau, LEAST_TAU)), noise=noise, is_bounded=True
-    )
+    return Prior(mean=own.mean(axis=0), deviation=np.full(len(noise), max(tau, LEAST_TAU)), noise=noise)
 
 
 def _centred(table: FloatArray) -> FloatArray:
@@ -278,12 +276,12 @@ def choices(history: History, others: Sequence[History], gold: str, older: NDArr
     return chosen | {label: at for at, label in enumerate(labels) if " at " not in label}
 
 
-def _decision(
-    table: FloatArray, clusters: NDArray[np.str_], prior: Prior, labels: Sequence[str]
-) -> tuple[str, float | None]:
-    """The choice of `recommend`'s rule, and the loss that it states with 95 % confidence."""
-    decision = decide(shrink(Sample.micro(table, clusters.tolist()), prior, labels), np.random.default_rng(SEED), 2000)
-    return decision.choice.name, decision.choice.loss_95
+def _decision(table: FloatArray, clusters: NDArray[np.str_], prior: Prior, labels: Sequence[str]) -> tuple[str, float]:
+    """The choice of `recommend`'s rule, and the loss that it could state with 95 % confidence."""
+    posterior = shrink(Sample.micro(table, clusters.tolist()), prior, labels)
+    choice = decide(posterior, np.random.default_rng(SEED), 2000).choice.name
+    true = drawn(posterior, np.random.default_rng(SEED), 2000)
+    return choice, float(np.quantile(true.max(axis=1) - true[:, posterior.names.index(choice)], 0.95))
 
 
 def loss(table: FloatArray, clusters: NDArray[np.str_], chosen: int, rng: np.random.Generator) -> float:
@@ -317,7 +315,7 @@ def later_scores(
             _, bound = _decision(
                 history.tables[gold][older], history.cluster[older], prior_of(others, gold), history.labels
             )
-            held.append(bound is not None and rows[RULE][-1][2] <= bound)
+            held.append(rows[RULE][-1][2] <= bound)
         for rule, of_rule in rows.items():
             weights = [weight for weight, *_ in of_rule]
             scores.setdefault(rule, {})[history.name] = (

@@ -67,7 +67,6 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         tests=recommendation.tests,
         extensions=tuple(pack.content.extensions) if pack else (),
         expected_loss=float(risk.expected_loss),
-        loss_95=None if risk.loss_95 is None else float(risk.loss_95),
         date=datetime.now(UTC).date().isoformat(),
         commit=str(commits[0]) if len(commits) == 1 else "",
         tool=installed_version("repoeval-bench"),
@@ -106,6 +105,7 @@ def read_chosen(path: Path) -> ChosenSetting:
     raw = read_bytes(path, _WAY_OUT)
     try:
         content = tomllib.loads(raw.decode("utf-8"))
+        content.pop("loss_95", None)  # files of earlier checkouts have it; nothing reads it
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
     chosen = Document(path, content, {}).read(ChosenSetting)
