@@ -4,26 +4,21 @@ Run it as python scripts/build_uses.py --source FOLDER. The tables have files, l
 needs jedi.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from _jedi_names import resolve_tasks
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
 
 
 def build_uses(benchmark: Benchmark, workers: int = 2) -> str:

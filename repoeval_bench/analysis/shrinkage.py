@@ -238,7 +238,12 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
 
 def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
     """Rank the candidates by what choosing each would cost, from draws of what they would score."""
-    true = drawn(posterior, rng, draws)
+    # Columns in another order get the same draws.
+    by_name = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
+    noise = rng.standard_normal((draws // 2, len(by_name))) @ _root(posterior.covariance[np.ix_(by_name, by_name)])
+    # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
+    drawn = np.round(posterior.score[by_name] + np.concatenate([noise, -noise]), _DIGITS)
+    true = drawn[:, np.argsort(by_name)]
     losses = true.max(axis=1, keepdims=True) - true
     first = losses == 0
 
@@ -262,16 +267,6 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
         for i in order
     ]
     return Decision(candidates=tuple(ranked))
-
-
-def drawn(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> FloatArray:
-    """Draw what the candidates would score, float64 (draws, k)."""
-    # Columns in another order get the same draws.
-    order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
-    noise = rng.standard_normal((draws // 2, len(order))) @ _root(posterior.covariance[np.ix_(order, order)])
-    # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
-    true = np.round(posterior.score[order] + np.concatenate([noise, -noise]), _DIGITS)
-    return np.asarray(true[:, np.argsort(order)])
 
 
 def _quantiles(draws: FloatArray) -> tuple[float, float]:

@@ -15,7 +15,12 @@ from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
+from repoeval_bench.dataset.shipped import shipped_pack, summaries, summary_of
 from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.metrics import explain
+from repoeval_bench.metrics.definition import MEASURES
+from repoeval_bench.metrics.measure import UNREGISTERED, pattern
+from repoeval_bench.protocols import uses
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.report.text import heading
@@ -53,9 +58,6 @@ def _protocols() -> Table:
 
 
 def _measures() -> Table:
-    from repoeval_bench.metrics.definition import MEASURES
-    from repoeval_bench.metrics.measure import UNREGISTERED, pattern
-
     lines = []
     for row in _available(MEASURES):
         d = row.part
@@ -86,7 +88,6 @@ def _exclusions() -> Table:
 
 def _facts() -> Table:
     from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
-    from repoeval_bench.protocols import uses
 
     return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
 
@@ -114,8 +115,6 @@ def _datasets() -> Table:
 
 
 def _packs() -> Table:
-    from repoeval_bench.dataset.shipped import summaries
-
     lines = [(pack.name, str(pack.repositories), str(pack.tasks), ", ".join(pack.languages)) for pack in summaries()]
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
@@ -168,8 +167,6 @@ def list_command(*, kind: str, name: str | None, as_json: bool) -> None:
 
 def explanation(kind: str, name: str) -> str:
     """Say what a name of a list means; a SpecError or UsageError offers the nearest if the list has none."""
-    from repoeval_bench.metrics.measure import UNREGISTERED
-
     table = LISTS[kind]()
     names = [row[0] for row in table.texts()]
     if name in names and name.startswith("py:"):
@@ -181,8 +178,6 @@ def explanation(kind: str, name: str) -> str:
             return _protocol(name)
         case "measures" if name not in UNREGISTERED:
             # The list writes the cutoff as a letter.
-            from repoeval_bench.metrics import explain
-
             measure, colon, text = explain(name.removesuffix("@k").removesuffix("@B")).partition(": ")
             shown = heading(measure)
             return f"{measure if shown == measure else f'{shown} ({measure})'}{colon}{text}"
@@ -257,8 +252,6 @@ def _protocol(name: str) -> str:
 
 def _pack(name: str, names: Sequence[str]) -> str:
     """Describe a shipped pack and its packages by domain."""
-    from repoeval_bench.dataset.shipped import shipped_pack, summary_of
-
     pack = shipped_pack(name)
     if pack is None:
         raise UsageError(nearest("pack", name, names))

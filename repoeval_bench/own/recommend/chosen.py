@@ -1,16 +1,15 @@
 """A chosen setting as a file, and the test on later commits that says if it still holds."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
 from repoeval_bench.analysis.gates import FEWEST, ChosenEvidence, ChosenSetting, Recheck
+from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_bytes
@@ -30,9 +29,6 @@ from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.runner import evaluate
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _HEAD = (
     "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"

@@ -1,14 +1,13 @@
 """Choose a chunker and its size for some code, from runs at equal sizes and the scores of other repositories."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
 from repoeval_bench.analysis.evidence import (
     PURPOSES,
@@ -22,6 +21,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -43,6 +43,7 @@ from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.planning import select
@@ -54,17 +55,63 @@ from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.jobs import Workers
-
-
 PRIORS = "priors.json"
 
 SHARE = 0.1
 """The least share of the code for which a language has lines to paste of its own."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """The code that an answer is about: its name, files by language, and the shares of its languages.
+
+    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
+    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
+    `tests` and `test_files` are the benchmark's.
+    """
+
+    data: str
+    files: Mapping[str, int]
+    languages: Mapping[str, float]
+    unread: Mapping[str, int]
+    tests: str = "all"
+    test_files: int = 0
+
+    @classmethod
+    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Self:
+        """Return the facts of a benchmark.
+
+        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
+        """
+        files: Counter[str] = Counter()
+        sizes: Counter[str] = Counter()
+        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
+            language = language_name(file.path, file.text)
+            files[language] += 1
+            declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+            sizes[language] += 0 if declares else count_nws(file.text)
+        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
+        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
+
+    @classmethod
+    def of_sizes(cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> Self:
+        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
+        total = sum(sizes.values()) or 1
+        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
+        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
+        shares = {name: sizes.get(name, total) / total for name in named}
+        return cls(data=data, files=files, languages=shares, unread=unread)
+
+    @property
+    def language(self) -> str:
+        """The language of most of the code."""
+        return next(iter(self.languages))
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The same as fields of a recommendation."""
+        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
+        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
 # Longer than 60 lines: the steps follow each other, and each needs what the one before it made.
@@ -221,6 +268,52 @@ def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, sk
         raise UsageError("; ".join([reason, *skipped]))
 
 
+class _Progress:
+    """Print how many runs are done, and after the first size the choice by them alone (`choose`).
+
+    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
+    retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
+    long as its setting has `work`. The first runs of a setting by vectors are not timed, because
+    they wait for the model.
+    """
+
+    def __init__(
+        self,
+        work: Mapping[RunRequest, int],
+        n_candidates: int,
+        clock: Callable[[], float],
+        choose: Callable[[RunRequest], str | None],
+    ) -> None:
+        self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
+        self._work = work
+        self._more = Counter(dict.fromkeys(work, n_candidates))
+        self._to_embed = {setting for setting in work if setting.needs_vectors}
+        self._seconds: dict[str, float | None] = {}
+        self._before = clock()
+
+    def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
+        """Log that all candidates of a size are done, and after the first size the choice so far."""
+        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
+        n_runs = len(of_size)
+        if setting in self._to_embed:
+            self._to_embed.discard(setting)
+            self._seconds.setdefault(retriever, None)
+        else:
+            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
+        self._before = now
+        self._more[setting] -= n_runs
+        more = +self._more
+        times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
+        sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
+        where, left = f" at {sizes}" if sizes else "", ""
+        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
+            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
+        done = self._total - more.total()
+        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
+        if is_first and more and (label := self._choose(setting)):
+            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
+
+
 class _Answering:
     """The runs of the candidates so far, by setting, and the answer that they give."""
 
@@ -330,52 +423,6 @@ def recommended(out: Path) -> Recommendation | None:
     return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
 
 
-class _Progress:
-    """Print how many runs are done, and after the first size the choice by them alone (`choose`).
-
-    The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
-    retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
-    long as its setting has `work`. The first runs of a setting by vectors are not timed, because
-    they wait for the model.
-    """
-
-    def __init__(
-        self,
-        work: Mapping[RunRequest, int],
-        n_candidates: int,
-        clock: Callable[[], float],
-        choose: Callable[[RunRequest], str | None],
-    ) -> None:
-        self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
-        self._work = work
-        self._more = Counter(dict.fromkeys(work, n_candidates))
-        self._to_embed = {setting for setting in work if setting.needs_vectors}
-        self._seconds: dict[str, float | None] = {}
-        self._before = clock()
-
-    def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
-        """Log that all candidates of a size are done, and after the first size the choice so far."""
-        retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
-        n_runs = len(of_size)
-        if setting in self._to_embed:
-            self._to_embed.discard(setting)
-            self._seconds.setdefault(retriever, None)
-        else:
-            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
-        self._before = now
-        self._more[setting] -= n_runs
-        more = +self._more
-        times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
-        sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-        where, left = f" at {sizes}" if sizes else "", ""
-        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
-            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
-        done = self._total - more.total()
-        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
-        if is_first and more and (label := self._choose(setting)):
-            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
-
-
 def _work(setting: RunRequest, runner: Runner) -> int:
     """Return the work of a run: its tasks, three times those whose file is blanked and cut again for each."""
     return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
@@ -459,61 +506,6 @@ def _full(name: str) -> str:
     with suppress(UsageError):
         return make_chunker(name).spec
     return name
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """The code that an answer is about: its name, files by language, and the shares of its languages.
-
-    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
-    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
-    `tests` and `test_files` are the benchmark's.
-    """
-
-    data: str
-    files: Mapping[str, int]
-    languages: Mapping[str, float]
-    unread: Mapping[str, int]
-    tests: str = "all"
-    test_files: int = 0
-
-    @classmethod
-    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
-        """Return the facts of a benchmark.
-
-        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
-        """
-        files: Counter[str] = Counter()
-        sizes: Counter[str] = Counter()
-        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
-            language = language_name(file.path, file.text)
-            files[language] += 1
-            declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
-            sizes[language] += 0 if declares else count_nws(file.text)
-        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
-        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
-
-    @classmethod
-    def of_sizes(
-        cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]
-    ) -> Facts:
-        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
-        total = sum(sizes.values()) or 1
-        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
-        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
-        shares = {name: sizes.get(name, total) / total for name in named}
-        return cls(data=data, files=files, languages=shares, unread=unread)
-
-    @property
-    def language(self) -> str:
-        """The language of most of the code."""
-        return next(iter(self.languages))
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The same as fields of a recommendation."""
-        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
-        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
 
 
 def without_runs(
