@@ -80,8 +80,7 @@ def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out
     `line-recall-over-budget` and `recall-over-k` are two. A notebook shows it as SVG. An unknown name is a UsageError
     that lists those that the runs have.
     """
-    from repoeval_bench.report.figure import svg
-    from repoeval_bench.report.plots import figures
+    from repoeval_bench.report.figure import figures, svg
 
     known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:

@@ -110,7 +110,7 @@ def read_chosen(path: Path) -> ChosenSetting:
     return chosen
 
 
-def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, home: Path | None = None) -> Recheck:
+def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS) -> Recheck:
     """Test a chosen setting against its opponent on the commits since, of a checkout or bare repository.
 
     Both are run under protocol `commits`, and the runs are stored in `out`. Raises a BenchError in one sentence.
@@ -131,7 +131,7 @@ def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, h
         if len(tasks) < FEWEST:
             return Recheck(**facts, comparison=None)
         benchmark = with_tests(benchmark_of(history, questions), chosen.tests)
-    options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out, "home": home}
+    options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out}
     if chosen.embedder:
         options["embedder"] = chosen.embedder
     runs = [evaluate(benchmark, spec, reuse=True, **options) for spec in (chosen.opponent, chosen.spec)]
