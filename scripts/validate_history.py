@@ -44,7 +44,7 @@ from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.assembly import TESTS, with_tests
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
 from repoeval_bench.own.recommend.beside import new_chunks
-from repoeval_bench.own.recommend.recommendation import Facts
+from repoeval_bench.own.recommend.recommendation import about
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.sizes import sized
 from repoeval_bench.runs.request import RunRequest
@@ -98,7 +98,7 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
         "name": name,
         "head": head,
         "retriever": retriever,
-        "language": Facts.of(benchmark, {}).language,
+        "language": next(iter(about(benchmark, {}).languages)),
         "windows": [[window.name, window.base.id, window.base.day, len(window.tasks)] for window in questions.windows],
         "seen": questions.seen,
         "left_out": questions.left_out,

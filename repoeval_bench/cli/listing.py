@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from repoeval_bench.chunkers.headers import KINDS
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.core.errors import UsageError
@@ -21,7 +22,9 @@ from repoeval_bench.metrics import explain
 from repoeval_bench.metrics.definition import MEASURES
 from repoeval_bench.metrics.measure import UNREGISTERED, pattern
 from repoeval_bench.protocols import uses
+from repoeval_bench.protocols.exclusion import POLICIES
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
+from repoeval_bench.protocols.qrels import RULES, relevance_rule
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.report.text import heading
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
@@ -68,26 +71,8 @@ def _measures() -> Table:
     return _table("measure", "in tables", "also", "meaning", "range", lines=lines)
 
 
-def _headers() -> Table:
-    from repoeval_bench.chunkers.headers import KINDS
-
-    return _table("header", "what is put before each chunk's text", lines=KINDS.items())
-
-
-def _relevance() -> Table:
-    from repoeval_bench.protocols.qrels import RULES
-
-    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
-
-
-def _exclusions() -> Table:
-    from repoeval_bench.protocols.exclusion import POLICIES
-
-    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
-
-
 def _facts() -> Table:
-    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
+    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS  # ten grammars
 
     return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
 
@@ -128,11 +113,11 @@ _KINDS: dict[str, Kind[Any]] = {
 
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": partial(_parts, CHUNKERS),
-    "headers": _headers,
+    "headers": partial(_table, "header", "what is put before each chunk's text", lines=KINDS.items()),
     "languages": _languages,
     "protocols": _protocols,
-    "relevance": _relevance,
-    "exclusions": _exclusions,
+    "relevance": partial(_table, "relevance", "a chunk is relevant where it", lines=RULES.items()),
+    "exclusions": partial(_table, "exclusion", "what a query may not see", lines=POLICIES.items()),
     "retrievers": partial(_parts, RETRIEVERS),
     "rerankers": partial(_parts, RERANKERS),
     "measures": _measures,
@@ -184,8 +169,6 @@ def explanation(kind: str, name: str) -> str:
         case "packs":
             return _pack(name, names)
         case "relevance":
-            from repoeval_bench.protocols.qrels import RULES, relevance_rule
-
             if ":" in name and name not in RULES:
                 relevance_rule(name)
     return _of_row(table, name)

@@ -31,7 +31,7 @@ from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
 from repoeval_bench.own.recommend.beside import BESIDE
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
-from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.own.recommend.recommendation import about_sizes, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
@@ -226,8 +226,8 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: Recomme
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    facts = Facts.of_sizes(error.sources[0].repository, files, lines, unread)
-    return without_runs(facts, request, tuple(skipped))
+    code = about_sizes(error.sources[0].repository, files, lines, unread)
+    return without_runs(code, request, tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:

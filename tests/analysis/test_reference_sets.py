@@ -7,7 +7,7 @@ from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.own.recommend.recommendation import Facts, read_reference_sets
+from repoeval_bench.own.recommend.recommendation import about, read_reference_sets
 from support.written import benchmark, sources
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -35,7 +35,7 @@ def test_a_language_has_its_reference_set(reference_sets, language, name):
     ],
 )
 def test_declarations_do_not_decide_the_main_language(files, language):
-    assert Facts.of(benchmark({"r": sources(files)}), {}).language == language
+    assert next(iter(about(benchmark({"r": sources(files)}), {}).languages)) == language
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import Any, Self
+from typing import Any
 
 from repoeval_bench.analysis.evidence import (
     PURPOSES,
     SIZES,
+    AboutCode,
     Recommendation,
     SizedChunker,
     conclude,
@@ -61,57 +61,32 @@ SHARE = 0.1
 """The least share of the code for which a language has lines to paste of its own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """The code that an answer is about: its name, files by language, and the shares of its languages.
+def about(benchmark: Benchmark, unread: Mapping[str, int]) -> AboutCode:
+    """Return what an answer says of the code of a benchmark; `unread` has the kinds of code that are not in it.
 
-    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
-    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
-    `tests` and `test_files` are the benchmark's.
+    TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
     """
+    files: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for file in (file for of_repo in benchmark.files.values() for file in of_repo):
+        language = language_name(file.path, file.text)
+        files[language] += 1
+        declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+        sizes[language] += 0 if declares else count_nws(file.text)
+    code = about_sizes(benchmark.label, files, sizes, unread)
+    return code.model_copy(update={"tests": benchmark.tests, "test_files": benchmark.test_files})
 
-    data: str
-    files: Mapping[str, int]
-    languages: Mapping[str, float]
-    unread: Mapping[str, int]
-    tests: str = "all"
-    test_files: int = 0
 
-    @classmethod
-    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Self:
-        """Return the facts of a benchmark.
+def about_sizes(data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> AboutCode:
+    """Return the same of code of which the languages' files and sizes are known, in lines or characters.
 
-        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
-        """
-        files: Counter[str] = Counter()
-        sizes: Counter[str] = Counter()
-        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
-            language = language_name(file.path, file.text)
-            files[language] += 1
-            declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
-            sizes[language] += 0 if declares else count_nws(file.text)
-        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
-        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
-
-    @classmethod
-    def of_sizes(cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> Self:
-        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
-        total = sum(sizes.values()) or 1
-        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
-        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
-        shares = {name: sizes.get(name, total) / total for name in named}
-        return cls(data=data, files=files, languages=shares, unread=unread)
-
-    @property
-    def language(self) -> str:
-        """The language of most of the code."""
-        return next(iter(self.languages))
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The same as fields of a recommendation."""
-        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
-        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
+    Languages of less than `SHARE` of the code are not named, and `python` is where none is known.
+    """
+    total = sum(sizes.values()) or 1
+    first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
+    named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
+    shares = {name: sizes.get(name, total) / total for name in named}
+    return AboutCode(data=data, files=dict(files), languages=shares, unread=dict(unread))
 
 
 # Longer than 60 lines: the steps follow each other, and each needs what the one before it made.
@@ -164,11 +139,11 @@ def recommend(
     skipped: list[str] = []
     tasks = {} if request.protocols else suitable(benchmark, request.purpose, skipped, history)
     protocols = request.protocols or tuple(tasks)
-    facts = Facts.of(benchmark, unread or {})
+    code = about(benchmark, unread or {})
     if history and history.benchmark and {*protocols} == {COMMITS}:
-        facts = replace(facts, data=history.benchmark.label)
+        code = code.model_copy(update={"data": history.benchmark.label})
     if not protocols:
-        return without_runs(facts, request, tuple(skipped))
+        return without_runs(code, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
@@ -176,7 +151,7 @@ def recommend(
     if tasks and max(tasks.values()) < FEWEST_TASKS:
         of_size = sized(benchmark, (), SIZES, current=request.current)[0]
         now = next((one for candidates in of_size for one in candidates), None)
-        return without_runs(facts, request, tuple(skipped), tasks, now)
+        return without_runs(code, request, tuple(skipped), tasks, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
@@ -205,7 +180,7 @@ def recommend(
     ]
     skipped += _undrawn(runners)
     also = _also(request, by_size, protocols, history) | {"ratio": tokens_per_nws(sample_of(benchmark))}
-    answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
+    answering = _Answering(code, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
     work = {setting: _work(setting, runner) for runner in runners for setting in runner.settings}
@@ -319,7 +294,7 @@ class _Answering:
 
     def __init__(
         self,
-        facts: Facts,
+        code: AboutCode,
         in_turn: Sequence[Sequence[SizedChunker]],
         by_size: Sequence[Sequence[SizedChunker]],
         skipped: list[str],
@@ -329,7 +304,8 @@ class _Answering:
         ratio: float,
         **also: Any,
     ) -> None:
-        self._facts, self._in_turn, self._also = facts, in_turn, also
+        self._code, self._in_turn, self._also = code, in_turn, also
+        self._language = next(iter(code.languages))
         self._candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
         self._ratio = ratio
         self._reference_sets = read_reference_sets()
@@ -361,7 +337,7 @@ class _Answering:
 
     def so_far(self, setting: RunRequest) -> str | None:
         """Return the label of the choice by the runs of one setting alone."""
-        return provisional_choice(setting, self.runs[setting], self._facts.language, self._reference_sets)
+        return provisional_choice(setting, self.runs[setting], self._language, self._reference_sets)
 
     def answer(self) -> Recommendation:
         """Return the recommendation by the runs so far, all retrievers of a protocol beside each other."""
@@ -372,7 +348,7 @@ class _Answering:
                 setting,
                 sorted(self.runs[setting], key=lambda run: order.index(run[0].label)),
                 self._ratio,
-                self._facts.language,
+                self._language,
                 self._reference_sets,
             )
             for setting in sorted(self.runs, key=lambda setting: protocols.index(setting.protocol))
@@ -382,7 +358,7 @@ class _Answering:
             measured,
             reference_sets=self._reference_sets,
             candidates=self._candidates,
-            **self._facts.fields,
+            **self._code.model_dump(exclude_unset=True),
             **self._also,
             skipped=tuple(self._skipped),
             n_failed=self._failed,
@@ -509,7 +485,7 @@ def _full(name: str) -> str:
 
 
 def without_runs(
-    facts: Facts,
+    code: AboutCode,
     request: RecommendRequest,
     skipped: tuple[str, ...],
     few: Mapping[str, int] | None = None,
@@ -522,7 +498,9 @@ def without_runs(
     requests = request.requests(request.protocols or PURPOSES[request.purpose])
     if request.current and now is None:
         now = SizedChunker(name=request.current, size=None, spec=request.current)
-    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped, few=few or {})
+    return with_default(
+        read_reference_sets(), requests, now=now, skipped=skipped, few=few or {}, **code.model_dump(exclude_unset=True)
+    )
 
 
 @cache
