@@ -40,7 +40,7 @@ def contract_faults(file: SourceFile, chunks: Iterable[Chunk]) -> Iterator[tuple
     for chunk in chunks:
         if type(chunk) is not Chunk:
             yield "chunks", f"{file.name} gave the {type(chunk).__name__} {str(chunk)[:60]!r}, not a Chunk"
-            return
+            return  # the promises on chunks need chunks
         if wrong := _misplaced(chunk, file):
             yield "slices", wrong
         if chunk.text.isspace():

@@ -35,6 +35,7 @@ from repoeval_bench.own.recommend.recommendation import about_sizes, check_recom
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
+from repoeval_bench.report.html.report import check_page, report_page
 from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool, start_server
 from repoeval_bench.runs.jobs import Workers, check_execution, executor_of
@@ -234,8 +235,6 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
     """Report every mistake that shows before code is read or fetched."""
     problems = Problems()
     if report is not None:
-        from repoeval_bench.report.html.report import check_page
-
         with problems.about("report"):
             check_page("--report")
     with problems.about("executor"):
@@ -249,8 +248,6 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
     if report and not recommendation.evidence:
         note(f"{report} is not written: nothing was measured that it could show")
     elif report:
-        from repoeval_bench.report.html.report import report_page
-
         runs = find_runs(recommendation.evidence[0].runs.values(), out)
         write_and_say(
             report, report_page(runs, str(report), answer=recommendation, text=text), "another file with --report"

@@ -62,15 +62,13 @@ SHARE = 0.1
 
 
 def about(benchmark: Benchmark, unread: Mapping[str, int]) -> AboutCode:
-    """Return what an answer says of the code of a benchmark; `unread` has the kinds of code that are not in it.
-
-    TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
-    """
+    """Return what an answer says of the code of a benchmark; `unread` has the kinds of code that are not in it."""
     files: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
     for file in (file for of_repo in benchmark.files.values() for file in of_repo):
         language = language_name(file.path, file.text)
         files[language] += 1
+        # A JavaScript package ships TypeScript's declaration files too, and is no TypeScript for that.
         declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
         sizes[language] += 0 if declares else count_nws(file.text)
     code = about_sizes(benchmark.label, files, sizes, unread)
