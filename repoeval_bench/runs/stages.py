@@ -41,6 +41,7 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
     tokens = TokenCounts.of(planned, embedder)
     judge = partial(judge_corpus, planned.benchmark, planned.corpus, planned.protocol, config.measures)
     judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
+    # Before the ranking: a run whose texts all have vectors was not in `embed`.
     check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
     searcher, queries = _index(planned, retriever, embedder, judgements)
     ranked = searcher.search(queries, config.k, judgements.excluded)
