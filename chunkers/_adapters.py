@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -30,7 +30,32 @@ def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
         return tuple(chunker.chunk(file))
 
 
-def misplaced(chunk: Chunk, file: SourceFile) -> str:
+def contract_faults(file: SourceFile, chunks: Iterable[Chunk]) -> Iterator[tuple[str, str]]:
+    """Yield (promise of the conformance suite, sentence) for each chunk that is broken, blank, out of order or twice.
+
+    Raises whatever a chunk of odd fields raises.
+    """
+    seen: set[str] = set()
+    before: Chunk | None = None
+    for chunk in chunks:
+        if type(chunk) is not Chunk:
+            yield "chunks", f"{file.name} gave the {type(chunk).__name__} {str(chunk)[:60]!r}, not a Chunk"
+            return  # the promises on chunks need chunks
+        if wrong := _misplaced(chunk, file):
+            yield "slices", wrong
+        if chunk.text.isspace():
+            yield "no blanks", f"{chunk.chunk_id} holds only whitespace"
+        if chunk.rewritten.isspace():
+            yield "no blanks", f"{chunk.chunk_id} is rewritten as whitespace"
+        if before and chunk.chars.start < before.chars.start:
+            yield "in order", f"{chunk.chunk_id} comes behind {before.chunk_id} and starts before it"
+        if chunk.chunk_id in seen:
+            yield "in order", f"{chunk.chunk_id} is returned twice"
+        seen.add(chunk.chunk_id)
+        before = chunk
+
+
+def _misplaced(chunk: Chunk, file: SourceFile) -> str:
     """Return how a chunk differs from what `Chunk.cut` makes of its span in the file; empty if it does not."""
     for what in ("header", "rewritten"):
         if not isinstance(text := getattr(chunk, what), str):

@@ -3,24 +3,20 @@
 jedi reads code and runs none of it. It sees these files alone.
 """
 
-from __future__ import annotations
-
 import tempfile
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
+from repoeval_bench.dataset.uses_table import ReadUses
 from repoeval_bench.own.references.resolver import Resolver
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.dataset.uses_table import ReadUses
-    from repoeval_bench.own.references.scip import DefinedAt
+from repoeval_bench.own.references.scip import DefinedAt
 
 
 class _InOrder(frozenset[Any]):
@@ -37,11 +33,11 @@ class _InOrder(frozenset[Any]):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._order)
 
-    def __or__(self, others: Iterable[Any]) -> _InOrder:
-        return _InOrder((*self, *others))
+    def __or__(self, others: Iterable[Any]) -> Self:
+        return type(self)((*self, *others))
 
-    def __and__(self, others: Iterable[Any]) -> _InOrder:
-        return _InOrder(value for value in self if value in others)
+    def __and__(self, others: Iterable[Any]) -> Self:
+        return type(self)(value for value in self if value in others)
 
 
 def _keep_order() -> None:

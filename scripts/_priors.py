@@ -1,16 +1,15 @@
 """Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
 
-Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes. A folder's scores are cached beside it in
-a file of NumPy.
+Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES
@@ -23,13 +22,7 @@ from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
 from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from pathlib import Path
-
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
 LEAST_TAU = 0.005
@@ -40,7 +33,6 @@ CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 class Repository:
     """One repository's scores less each query's mean over the candidates, (n_queries, k), and each query's file."""
 
-    name: str
     scores: FloatArray
     files: NDArray[np.str_]
 
@@ -50,70 +42,31 @@ class Repository:
         return Sample.micro(self.scores, self.files.tolist())
 
 
-@dataclass(frozen=True)
-class Question:
-    """The results of one protocol and retriever: the repositories, and each candidate's mean chunk in characters."""
-
-    protocol: str
-    retriever: str
-    repositories: tuple[Repository, ...]
-    sizes: tuple[float, ...]
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A prediction for the next repository from the others; the means are less the mean over the candidates."""
-
-    means: FloatArray
-    tau: float
-    noise: FloatArray
-
-
-def read_questions(folder: Path) -> list[Question]:
-    """Read the questions of a folder of runs."""
-    cached = folder.with_name(folder.name + ".npz")
-    if not cached.is_file():
-        columns: dict[str, Any] = dict(_columns(folder))
-        np.savez_compressed(cached, **columns)
-    stored = np.load(cached)
-    results = []
-    for name in dict.fromkeys(array.rpartition("/")[0] for array in stored.files):
-        table, files, repositories, sizes = (stored[f"{name}/{part}"] for part in ("scores", "files", "of", "sizes"))
-        protocol, retriever = name.split("/")
-        relative = table - table.mean(axis=1, keepdims=True)
-        members = [np.flatnonzero(repositories == repository) for repository in dict.fromkeys(repositories.tolist())]
-        of_all = [Repository(str(repositories[index[0]]), relative[index], files[index]) for index in members]
-        results.append(Question(protocol, retriever, tuple(of_all), tuple(sizes.tolist())))
-    return results
-
-
-def _columns(folder: Path) -> dict[str, NDArray[np.generic]]:
-    """Return each question's headline scores, (n_queries, n_candidates), with files, repositories and sizes."""
+def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
+    """Return protocol -> each repository's headline scores, from the runs of a folder by one retriever."""
     runs: defaultdict[str, list[RunView]] = defaultdict(list)
     for path in sorted(folder.glob(f"*/{MANIFEST}")):
         run = RunView.open(path.parent)
-        runs[f"{run.metrics.protocol}/{Spec.parse(run.metrics.retriever).name}"].append(run)
-    results: dict[str, NDArray[np.generic]] = {}
-    for question, of_question in runs.items():
-        by_name: defaultdict[str, list[RunView]] = defaultdict(list)
-        for run in of_question:
-            by_name[Spec.parse(run.metrics.chunker).name].append(run)
-        by_candidate = {
-            (name, size): run
-            for name, of_name in by_name.items()
-            if name in CHUNKERS
-            for size, run in zip(SIZES, sorted(_sized(of_name), key=_chunk_size), strict=True)
-        }
-        ordered = [by_candidate[candidate] for candidate in CANDIDATES]
-        joined = together([run.scores for run in ordered])
-        measure = headline_measure(ordered)
-        results |= {
-            f"{question}/scores": np.column_stack([scores.values[measure] for scores in joined]),
-            f"{question}/files": np.array([str(cluster) for cluster in joined[0].clusters]),
-            f"{question}/of": np.array(joined[0].repos),
-            f"{question}/sizes": np.array([_chunk_size(run) for run in ordered]),
-        }
-    return results
+        runs[run.metrics.protocol].append(run)
+    return {protocol: _repositories(of_protocol) for protocol, of_protocol in runs.items()}
+
+
+def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
+    by_name: defaultdict[str, list[RunView]] = defaultdict(list)
+    for run in runs:
+        by_name[Spec.parse(run.metrics.chunker).name].append(run)
+    by_candidate = {
+        (name, size): run
+        for name, of_name in by_name.items()
+        if name in CHUNKERS
+        for size, run in zip(SIZES, sorted(_sized(of_name), key=_chunk_size), strict=True)
+    }
+    ordered = [by_candidate[candidate] for candidate in CANDIDATES]
+    joined, measure = together([run.scores for run in ordered]), headline_measure(ordered)
+    table = np.column_stack([scores.values[measure] for scores in joined])
+    relative = table - table.mean(axis=1, keepdims=True)
+    repos, files = np.array(joined[0].repos), np.array([str(cluster) for cluster in joined[0].clusters])
+    return tuple(Repository(relative[repos == repo], files[repos == repo]) for repo in dict.fromkeys(repos.tolist()))
 
 
 def _sized(runs: Sequence[RunView]) -> Sequence[RunView]:
@@ -134,12 +87,11 @@ def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
     return np.asarray(total / sum(sample.n_clusters - 1 for sample in several))
 
 
-def estimate(samples: Sequence[Sample], noise: FloatArray, tau: float | None = None) -> Estimate:
-    """Return means weighted by 1 / (tau^2 + s^2); without tau it is estimated, leaving out each repository in turn."""
+def estimated_means(samples: Sequence[Sample], noise: FloatArray, tau: float) -> FloatArray:
+    """Return what other repositories predict of the next one: means weighted by 1 / (tau^2 + s^2)."""
     own, errors = errors_of(samples, noise)
-    tau = tau_around_others([(own, errors)]) if tau is None else tau
     weights = 1 / (tau**2 + errors)
-    return Estimate(np.asarray(weights @ own / weights.sum()), tau, noise)
+    return np.asarray(weights @ own / weights.sum())
 
 
 def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -7,24 +7,24 @@ those of this machine. A part that fails is named, and the others go on. `--quic
 small sizes, to check that they run; its figures say nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import platform
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from repoeval_bench import choose, find_run, load_benchmark, make_chunker
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.embedding import models
 from repoeval_bench.embedding.batches import batches
@@ -34,11 +34,6 @@ from repoeval_bench.metrics import EVAL_MEASURES, score_run
 from repoeval_bench.retrieval.ranking import rank
 from repoeval_bench.retrieval.vector_index import VectorIndex
 from repoeval_bench.runs.runner import plan_run
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
 
 TESTS = Path(__file__).resolve().parents[1] / "tests"
 THREE = ("fixed", "ast", "chonkie")

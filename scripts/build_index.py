@@ -4,15 +4,14 @@ The index holds coordinates, hashes and licences, never a line of code. The tree
 being written; the task files are still verified by their published git blob ids.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.files import sha256_text, write_atomic
 from repoeval_bench.core.source import SourceFile
@@ -22,11 +21,6 @@ from repoeval_bench.dataset.index import Repository, table_name
 from repoeval_bench.dataset.repoeval import FUNCTION, parse_tasks, task_sets
 from repoeval_bench.dataset.sources.archived import MirrorFolder
 from repoeval_bench.dataset.trees import decode, is_included_path, is_source_path, text_hash
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.benchmark import Task
 
 HEADER = (
     "task_id\tpath\tprompt_start\tprompt_end\tcontext_start\tbody_start\tbody_end\tfunction_name\t"

@@ -6,19 +6,17 @@
 The tables have files, lines, names and kinds, and no code.
 """
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from _jedi_names import resolve_tasks
 from _shipping import pack_table
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.dataset.index import uses_name
@@ -28,9 +26,6 @@ from repoeval_bench.dataset.repoeval import FUNCTION, LEVELS, parse_tasks
 from repoeval_bench.dataset.shipped import USES, make_edition, shipped_pack, task_set_of_pack
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.pack import resolve_uses
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
 
 
 def build_uses(benchmark: Benchmark, workers: int = 2) -> str:

@@ -4,19 +4,14 @@ GITHUB_API_URL, GITHUB_REPOSITORY, GITHUB_TOKEN and PULL_REQUEST say where. A to
 pull request from a fork) is a warning: the step's summary has the table too. Any other error ends with exit code 1.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import httpx
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST = 60_000
 """The longest comment, in characters; GitHub takes 65,536."""

@@ -17,31 +17,25 @@ data/leaderboard/leaderboard.csv. The means are over all data sets there that ha
 tau^2 is BM25's plus the squared difference between two data sets.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json
 import re
 from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
-from _priors import CANDIDATES, errors_of, estimate, pooled_noise, read_questions, tau_around, tau_around_others
+from _priors import CANDIDATES, errors_of, estimated_means, pooled_noise, read_questions, tau_around, tau_around_others
+from numpy.typing import NDArray
 
 from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.core.spec import Spec
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
 LANGUAGES = {
@@ -101,10 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", type=Path, help="runs of a pack each")
     options = parser.parse_args()
-    packs = {
-        folder.name: {question.protocol: question.repositories for question in read_questions(folder)}
-        for folder in options.folders
-    }
+    packs = {folder.name: read_questions(folder) for folder in options.folders}
     noise: dict[str, FloatArray] = {}
     questions: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
 
@@ -119,7 +110,7 @@ def main() -> None:
         least = tau_around_others([*own.values()])
         taus = {name: max(least, tau_around_others([of_pack])) for name, of_pack in own.items()}
         within = {**taus, OTHER: max(taus.values())}
-        means = {name: estimate(of_pack, noise[protocol], taus[name]).means for name, of_pack in samples.items()}
+        means = {name: estimated_means(of_pack, noise[protocol], taus[name]) for name, of_pack in samples.items()}
         taus[OTHER] = max(
             tau_around(*own[name], np.mean([mean for other, mean in means.items() if other != name], axis=0))
             for name in own

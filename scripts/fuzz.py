@@ -116,19 +116,8 @@ GATE = GateConfig.model_validate({"gates": [{"measure": "ndcg@10", "at_least": 0
 CODE = '"""Part {i}."""\n\n\ndef value(path):\n    """The size of a path."""\n    return os.stat(path).st_size + {i}\n'
 
 RAW = [
-    *(
-        "NaN",
-        "Infinity",
-        "1e999",
-        "-0.0",
-        "1e-320",
-        "9007199254740993",
-        r'"\ud800"',
-        "tru",
-        "01",
-        "9" * 5000,
-        "[" * 5000,
-    )
+    *("NaN", "Infinity", "1e999", "-0.0", "1e-320", "9007199254740993", r'"\ud800"', "tru", "01"),
+    *("9" * 5000, "[" * 5000),
 ]
 """Pieces that no JSON writer writes, or that readers interpret in different ways."""
 

@@ -7,8 +7,6 @@ size, `sizes.csv` the largest size minus the smallest, `frontier.csv` the highes
 of an update.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter
@@ -17,14 +15,14 @@ from functools import cached_property
 from itertools import combinations
 from math import inf, log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.stats import kendalltau
 
 from repoeval_bench.analysis.comparable import shared_measures
 from repoeval_bench.analysis.comparison import compare, paired_differences
-from repoeval_bench.analysis.records import Outcome
+from repoeval_bench.analysis.records import Comparison, Outcome
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
@@ -35,10 +33,7 @@ from repoeval_bench.report.table import record_table
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
 from repoeval_bench.runs.request import NO_EMBEDDER
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.records import Comparison
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 BASELINE = "fixed"
 

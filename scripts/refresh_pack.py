@@ -7,8 +7,6 @@ A recipe is a file of names and criteria, written by hand. Each candidate is loo
 the recipe's order, until its list has enough. Nothing of a package is built or run, and no score is computed.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import re
@@ -19,9 +17,9 @@ from contextlib import suppress
 from datetime import date, datetime
 from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from _listing import SOURCES, licence, releases
+from _listing import SOURCES, Release, licence, releases
 from _shipping import ship
 from packaging.utils import canonicalize_name
 from pydantic import Field
@@ -33,17 +31,11 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.pack import new_folder, new_target
-from repoeval_bench.dataset.reading.opening import open_registry
+from repoeval_bench.dataset.pack import PackFile, new_folder, new_target
+from repoeval_bench.dataset.reading.code import Origin
+from repoeval_bench.dataset.reading.opening import Npm, PyPI, open_registry
 from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 from repoeval_bench.own.questions.documented import documented
-
-if TYPE_CHECKING:
-    from _listing import Release
-
-    from repoeval_bench.dataset.pack import PackFile
-    from repoeval_bench.dataset.reading.code import Origin
-    from repoeval_bench.dataset.reading.opening import Npm, PyPI
 
 _Whole = Annotated[int, Field(ge=0)]
 

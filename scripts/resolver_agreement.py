@@ -3,21 +3,16 @@
 Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--repo NAME] [--scip INDEX_OR_FOLDER] [--jedi].
 """
 
-from __future__ import annotations
-
 import argparse
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from _jedi_names import resolve_tasks
 
+from repoeval_bench.core.benchmark import Task
+from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.loader import load_benchmark
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from repoeval_bench.core.benchmark import Task
-    from repoeval_bench.core.source import SourceFile
 
 Uses = set[tuple[str, str, str]]
 """(task, file, name) of each definition."""

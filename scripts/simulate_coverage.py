@@ -14,8 +14,6 @@ verdict is any `better` or `worse` among the six pairs. "pairs found" is the sha
 is centred. Verdicts have no Monte-Carlo margin here, so the tool gives slightly fewer. +- is two Monte-Carlo errors.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 from collections import Counter
@@ -23,9 +21,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench import find_run
 from repoeval_bench.analysis.comparable import headline_measure
@@ -35,10 +34,7 @@ from repoeval_bench.analysis.statistics import Sample, effective_clusters, holm,
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    FloatArray = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 
 INDEX = Path(__file__).resolve().parents[1] / "data" / "index" / "tasks-function-2k-codex.tsv"
 BATCH = 500
@@ -65,12 +61,12 @@ class Layout:
         groups = self.repositories if over == "macro" else np.zeros_like(self.repositories)
         return Sample(sums, self.sizes.astype(np.float64), groups)
 
-    def drawn(self, rng: np.random.Generator, n_files: int) -> Layout:
+    def drawn(self, rng: np.random.Generator, n_files: int) -> Self:
         """Return files drawn at random, as one repository; all files as they are."""
         if n_files == len(self.sizes):
             return self
         index = rng.choice(len(self.sizes), n_files, replace=False)
-        return Layout(self.sizes[index], np.zeros(n_files, dtype=np.int64))
+        return type(self)(self.sizes[index], np.zeros(n_files, dtype=np.int64))
 
 
 @dataclass(frozen=True, slots=True)

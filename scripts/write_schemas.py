@@ -3,18 +3,15 @@
 python scripts/write_schemas.py
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
+
+from pydantic import BaseModel
 
 from repoeval_bench.analysis.gates import ChosenSetting, GateConfig
 from repoeval_bench.report.comparison import ComparedRow
 from repoeval_bench.report.recommendation import RecommendationRow
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 

@@ -10,14 +10,13 @@ import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, zip_longest
+from itertools import zip_longest
 
-from repoeval_bench.chunkers._adapters import misplaced
+from repoeval_bench.chunkers._adapters import contract_faults
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
 from repoeval_bench.core.errors import BenchError, ChunkError, LanguageError, others_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
-from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 
@@ -156,11 +155,18 @@ def _look(chunker: Chunker, file: SourceFile) -> dict[str, str]:
         return {"no failure": str(error)}
     try:
         with others_errors_as(ChunkError):  # a chunker may return anything
-            strangers = [chunk for chunk in chunks if type(chunk) is not Chunk]
-            if strangers:
-                what = f"returned the {type(strangers[0]).__name__} {abbreviated(str(strangers[0]), 60)}"
-                return {"no failure": "", "chunks": what}
-            details = {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
+            faults: dict[str, str] = {}
+            for promise, fault in contract_faults(file, chunks):
+                faults.setdefault(promise, fault)
+            if "chunks" in faults:
+                return {"no failure": "", "chunks": faults["chunks"]}
+            can_break = {
+                "slices": bool(chunks),
+                "in order": len(chunks) > 1,
+                "no blanks": bool(chunks) or not count_nws(file.text),
+            }
+            details = {promise: faults.get(promise, "") if can else None for promise, can in can_break.items()}
+            details |= {promise: look(chunker, file, chunks) for promise, look in _LOOKS.items()}
     except ChunkError as error:
         return {"no failure": "", "chunks": f"returned chunks that cannot be read ({error})"}
     tried = {promise: detail for promise, detail in details.items() if detail is not None}
@@ -174,22 +180,6 @@ def _cut(chunker: Chunker, file: SourceFile) -> list[Chunk]:
 
 
 # Each returns how a promise is broken, "" if it is kept, or None if this file cannot break it.
-
-
-def _slices(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    return next(filter(None, (misplaced(chunk, file) for chunk in chunks)), "") if chunks else None
-
-
-def _in_order(_: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    seen: set[CharSpan] = set()
-    for before, chunk in pairwise((None, *chunks)):
-        assert chunk is not None
-        if chunk.chars in seen:
-            return f"{chunk.chunk_id} is returned twice"
-        if before and chunk.chars.start < before.chars.start:
-            return f"{chunk.chunk_id} comes behind {before.chunk_id} and starts before it"
-        seen.add(chunk.chars)
-    return "" if len(chunks) > 1 else None
 
 
 def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
@@ -208,15 +198,6 @@ def _nothing_lost(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str 
         lost_ones = "1 non-whitespace character is" if n_lost == 1 else f"{n_lost} non-whitespace characters are"
         return f"{lost_ones} in no chunk; {first}"
     return "" if count_nws(file.text) else None
-
-
-def _no_blanks(_: Chunker, file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
-    for chunk in chunks:
-        if not count_nws(chunk.text):
-            return f"{chunk.chunk_id} holds only whitespace"
-        if chunk.rewritten and not count_nws(chunk.rewritten):
-            return f"{chunk.chunk_id} is rewritten as whitespace"
-    return "" if chunks or not count_nws(file.text) else None
 
 
 def _size(chunker: Chunker, _file: SourceFile, chunks: Sequence[Chunk]) -> str | None:
@@ -264,10 +245,7 @@ def _lines(chunk: Chunk | None) -> str:
 
 
 _LOOKS: Mapping[str, Callable[[Chunker, SourceFile, Sequence[Chunk]], str | None]] = {
-    "slices": _slices,
-    "in order": _in_order,
     "nothing lost": _nothing_lost,
-    "no blanks": _no_blanks,
     "size": _size,
     "deterministic": _deterministic,
     "line ends": _line_ends,

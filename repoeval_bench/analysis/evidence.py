@@ -200,7 +200,6 @@ class Default(Record):
     language: str
     repositories: int
     expected_loss: float
-    loss_95: float | None
     lead: float | None = None
     """Its mean score there less that of the current chunker; None where that has none."""
     of_size: bool = False
@@ -218,7 +217,6 @@ class Setup(Record):
     candidate: str
     spec: str
     expected_loss: float
-    loss_95: float | None
     measured: bool
     """Whether its chunks were measured on this code."""
 
@@ -451,7 +449,6 @@ def with_default(
             language=language if language in of_language.languages else "",
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,
-            loss_95=loss.loss_95,
             lead=lead,
             of_size=now is not None and (now.size or now.like) is not None,
         ),
@@ -564,7 +561,6 @@ def _setups(
                     candidate=one.name,
                     spec=spec,
                     expected_loss=one.expected_loss,
-                    loss_95=one.loss_95,
                     measured=is_measured,
                 )
                 setups.setdefault(snippet.framework, {}).setdefault(snippet, setup)

@@ -269,7 +269,6 @@ class ChosenSetting(Strict):
     tests: Literal["out", "index", "all"] = "all"
     extensions: tuple[str, ...] = ()
     expected_loss: float
-    loss_95: float | None = None
     date: str
     commit: str = ""
     tool: str

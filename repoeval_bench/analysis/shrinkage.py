@@ -59,13 +59,12 @@ class Prior:
 
     `mean` is float64 (k,), the expected score of each candidate less that of all. `deviation` (k,) is tau, the standard
     deviation of a repository's own around it. `noise` (k, k) is the covariance of one query's scores around its
-    repository's mean. `is_bounded` is true where a bound of the loss was shown to hold on other repositories.
+    repository's mean.
     """
 
     mean: FloatArray
     deviation: FloatArray
     noise: FloatArray
-    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -74,7 +73,7 @@ class Posterior:
 
     `own`, `prior` and `score` are float64 (k,), `covariance` (k, k) that of the true scores around `score`. `weight` is
     B of each, (k,); of several combined ones it is the mean. `tokens` is what a query costs that reads the candidate's
-    chunks, None where it is not known. `is_bounded` is that of the prior; of several combined ones, of all.
+    chunks, None where it is not known.
     """
 
     names: tuple[str, ...]
@@ -84,7 +83,6 @@ class Posterior:
     score: FloatArray
     covariance: FloatArray
     weight: FloatArray
-    is_bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,8 +99,6 @@ class RankedCandidate:
     """The 95 % interval of its true score less that of the choice."""
     expected_loss: float
     """How much better the best candidate is expected to be, from 0 to 1."""
-    loss_95: float | None
-    """The 95th percentile of that loss; None where it was not shown to hold."""
     probability: float
     """The probability that it is the best."""
 
@@ -165,7 +161,6 @@ def shrink(
         score=expected + weight * (own - expected),
         covariance=root[:, None] * covariance * root,
         weight=weight,
-        is_bounded=prior.is_bounded,
     )
 
 
@@ -204,8 +199,8 @@ def from_prior(prior: Prior, names: Sequence[str]) -> Posterior:
 def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
     """Add a candidate without own scores: its score is the prior's, and varies by the prior's deviation.
 
-    No bound was shown for such a candidate. `prior` is that of the posterior's candidates, in their order, and of this
-    one, the last. Scores stay relative to the mean over the measured candidates.
+    `prior` is that of the posterior's candidates, in their order, and of this one, the last. Scores stay relative to
+    the mean over the measured candidates.
     """
     index = len(posterior.names)
     expected = prior.mean[index] - prior.mean[:index].mean()
@@ -221,7 +216,6 @@ def with_unmeasured(posterior: Posterior, prior: Prior, name: str) -> Posterior:
         score=np.append(posterior.score, expected),
         covariance=covariance,
         weight=np.append(posterior.weight, 0.0),
-        is_bounded=False,
     )
 
 
@@ -245,21 +239,20 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
 def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -> Decision:
     """Rank the candidates by what choosing each would cost, from draws of what they would score."""
     # Columns in another order get the same draws.
-    order = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
-    score, covariance = posterior.score[order], posterior.covariance[np.ix_(order, order)]
-    noise = rng.standard_normal((draws // 2, len(order))) @ _root(covariance)
+    by_name = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
+    noise = rng.standard_normal((draws // 2, len(by_name))) @ _root(posterior.covariance[np.ix_(by_name, by_name)])
     # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
-    true = np.round(score + np.concatenate([noise, -noise]), _DIGITS)
-    best = true.max(axis=1, keepdims=True)
-    losses = best - true
+    drawn = np.round(posterior.score[by_name] + np.concatenate([noise, -noise]), _DIGITS)
+    true = drawn[:, np.argsort(by_name)]
+    losses = true.max(axis=1, keepdims=True) - true
     first = losses == 0
-    unknown = float("inf")
 
-    def position(i: int) -> tuple[float, float]:
-        tokens = posterior.tokens[i]
-        return -round(float(posterior.score[i]), _DIGITS), unknown if tokens is None else tokens
+    def position(i: int) -> tuple[float, float, str]:
+        tokens, name = posterior.tokens[i], posterior.names[i]
+        return -round(float(posterior.score[i]), _DIGITS), float("inf") if tokens is None else tokens, name
 
-    choice = true[:, min(range(len(order)), key=lambda index: position(order[index]))]
+    order = sorted(range(len(posterior.names)), key=position)
+    choice = true[:, order[0]]
     ranked = [
         RankedCandidate(
             name=posterior.names[i],
@@ -267,12 +260,11 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             own=float(posterior.own[i]),
             prior=float(posterior.prior[i]),
             score=float(posterior.score[i]),
-            to_choice=_quantiles(true[:, index] - choice),
-            expected_loss=float(losses[:, index].mean()),
-            loss_95=float(np.quantile(losses[:, index], 0.95)) if posterior.is_bounded else None,
-            probability=float((first[:, index] / first.sum(axis=1)).mean()),
+            to_choice=_quantiles(true[:, i] - choice),
+            expected_loss=float(losses[:, i].mean()),
+            probability=float((first[:, i] / first.sum(axis=1)).mean()),
         )
-        for index, i in sorted(enumerate(order), key=lambda pair: position(pair[1]))
+        for i in order
     ]
     return Decision(candidates=tuple(ranked))
 
@@ -322,7 +314,6 @@ def _mean(posteriors: Sequence[Posterior], *, independent: bool) -> Posterior:
         names=posteriors[0].names,
         tokens=tuple(None if None in row else sum(row) / n for row in costs),
         covariance=covariance,
-        is_bounded=all(array.is_bounded for array in posteriors),
         **{
             name: np.mean([getattr(array, name) for array in posteriors], axis=0)
             for name in ("own", "prior", "score", "weight")
@@ -352,28 +343,16 @@ class ReferenceSet(Record):
     questions: tuple[ReferenceQuestion, ...]
 
 
-class ShownBound(Record):
-    """The 95 % bound of the loss held on `held` of so many `packages` of a language, which are in no reference set."""
-
-    language: str
-    protocols: tuple[str, ...]
-    retriever: str
-    held: int
-    packages: int
-
-
 class ReferenceSets(Record):
     """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
 
-    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row. `bounds` are the
-    cases in which the bound of the loss was shown to hold.
+    `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row.
     """
 
     commands: tuple[str, ...]
     candidates: tuple[tuple[str, int], ...]
     noise: Mapping[str, tuple[tuple[float, ...], ...]]
     sets: tuple[ReferenceSet, ...]
-    bounds: tuple[ShownBound, ...] = ()
 
     def of_language(self, language: str) -> ReferenceSet:
         """Return the set that has the language, else that of other languages."""
@@ -400,11 +379,7 @@ class ReferenceSets(Record):
             nothing = (0.0,) * len(self.candidates)
             matches = [near[0].model_copy(update={"means": nothing, "tau": widest})]
         noise = self.noise.get(protocol) or next(iter(self.noise.values()))
-        prior = prior_of(matches[0], _square(noise), self.candidates, candidates)
-        # The bound of the loss was shown to hold for the sets' own chunkers alone.
-        shown = {(bound.language, name, bound.retriever) for bound in self.bounds for name in bound.protocols}
-        own = {name for name, _ in self.candidates}.issuperset(name for name, _ in candidates)
-        return replace(prior, is_bounded=own and (language, protocol, retriever) in shown)
+        return prior_of(matches[0], _square(noise), self.candidates, candidates)
 
 
 def prior_of(

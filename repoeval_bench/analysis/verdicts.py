@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Annotated
 
 import numpy as np
-from pydantic import Field, computed_field
+from pydantic import Field
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, scores_nothing
 from repoeval_bench.analysis.comparison import MEANS, leads
@@ -145,35 +145,18 @@ class Choice:
     candidates: tuple[Candidate, ...]
 
     def __repr__(self) -> str:
-        n, n_worse = len(self.candidates) - 1, len(self.verdict.significantly_worse)
-        if self.found_nothing:
-            return f"<Choice of {n + 1} by {self.measure}: no run retrieved a target>"
+        n, n_worse, measure = len(self.candidates) - 1, len(self.verdict.significantly_worse), self.verdict.measure
+        if self.verdict.result is Result.NOTHING_FOUND:
+            return f"<Choice of {n + 1} by {measure}: no run retrieved a target>"
         return (
-            f"<Choice of {n + 1} by {self.measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
+            f"<Choice of {n + 1} by {measure}: {self.best.run} {self.best.mean:.4f}, significantly better than "
             f"{n_worse} of {n}>"
         )
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def measure(self) -> str:
-        """The measure that decides."""
-        return self.verdict.measure
-
-    @computed_field  # type: ignore[prop-decorator]
-    @property
-    def over(self) -> Headline:
-        """The mean that decides."""
-        return self.verdict.over
 
     @property
     def best(self) -> Candidate:
         """The run with the best mean."""
         return self.candidates[0]
-
-    @property
-    def found_nothing(self) -> bool:
-        """Return whether every run scores 0, so that none is the best."""
-        return self.verdict.result is Result.NOTHING_FOUND
 
     @property
     def close(self) -> tuple[Candidate, ...]:

@@ -1,19 +1,15 @@
 """Chunkers for scripts: a text in, strings with their lines out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self, overload
+from typing import Self, overload
 
 from repoeval_bench.chunkers import registry
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.spec import Spec
 
 
 class TextChunk(str):

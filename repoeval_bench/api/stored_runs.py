@@ -1,13 +1,15 @@
 """Comparisons, choices, gates, plots and verification of stored runs: objects, or named by folder, id or chunker."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from repoeval_bench.analysis import comparison, verdicts
+from repoeval_bench.analysis.gates import GateConfig
+from repoeval_bench.analysis.records import Comparison, Comparisons
+from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.analysis.verification import Verification, compare_runs
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import nearest
@@ -18,11 +20,6 @@ from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
-
-    from repoeval_bench.analysis.gates import GateConfig
-    from repoeval_bench.analysis.records import Comparison, Comparisons
-    from repoeval_bench.analysis.verdicts import Choice
-
 
 NamedRun = RunView | str | Path
 """A run, or its folder, id or chunker in a results folder."""
@@ -47,8 +44,6 @@ def compare(
     that they do not share are a UsageError. `result["ndcg@10"]` gives the comparisons by that measure, one for each
     pair.
     """
-    from repoeval_bench.analysis import comparison
-
     if isinstance(runs, NamedRun):
         raise UsageError(f"{runs} is one run; give a list of two or more")
     return comparison.compare(
@@ -71,26 +66,21 @@ def choose(
     protocol's headline, if they are already computed. A UsageError for fewer than two different runs, and
     for runs that `compare` refuses.
     """
-    from repoeval_bench.analysis import verdicts
-
     return verdicts.choose([opened(run, out) for run in runs], comparisons)
 
 
 def read_gates(path: Path | str) -> GateConfig:
     """Read a YAML gate file (docs/ci.md); all mistakes in it are one UsageError, each with its line."""
-    from repoeval_bench.analysis.gates import GateConfig
-
     return read_yaml(Path(path), "give a gate file with --config").read(GateConfig)
 
 
-def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> Drawing:
+def plot(runs: Sequence[NamedRun], name: str = "line-recall-over-budget", *, out: Path = RESULTS) -> "Drawing":
     """Draw one figure of a report, by its name, with matplotlib; runs are objects, or named as in `compare`.
 
     `line-recall-over-budget` and `recall-over-k` are two. A notebook shows it as SVG. An unknown name is a UsageError
     that lists those that the runs have.
     """
-    from repoeval_bench.report.figure import svg
-    from repoeval_bench.report.plots import figures
+    from repoeval_bench.report.figure import figures, svg
 
     known = {figure.name: figure for figure in figures([opened(run, out) for run in runs])}
     if name not in known:
@@ -115,7 +105,7 @@ def verify(
     the run was imported or completed by a model, or the data is not the run's. ResultError: a file is missing or
     broken.
     """
-    from repoeval_bench.runs import replay
+    from repoeval_bench.runs import replay  # it imports the runner, which limits of a run do not need
 
     run = opened(run)
     if done := run.manifest.completion:

@@ -49,7 +49,7 @@ COMMANDS = {
         "Fail if a run does not meet the limits in a file, or a choice no longer holds.",
     ),
     "verify": (
-        "repoeval_bench.cli.verify:verify_command",
+        "repoeval_bench.cli.runs:verify_command",
         "Make a stored run again, and check that its scores are the same.",
     ),
     "run": ("repoeval_bench.cli.evaluate:run_command", "Run a benchmark described by a YAML file."),

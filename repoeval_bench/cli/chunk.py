@@ -1,30 +1,31 @@
 """`chunker show`, `chunker stats` and `chunker check`: what a chunker does, without a model."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.conformance import check_chunker
+from repoeval_bench.chunkers.tools.statistics import ChunkStats, chunk_stats
 from repoeval_bench.cli.console import echo, print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, refuse_unread, request_options
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, UsageError, of_each, os_errors_as
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile, count_nws
 from repoeval_bench.core.words import count, one_line
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.reading.opening import ARCHIVES
+from repoeval_bench.dataset.reading.plain import read_code
+from repoeval_bench.dataset.trees import decode
 from repoeval_bench.report.table import Column, number, table_of
+from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.retrieval.corpus import chunk_files
 from repoeval_bench.runs.problems import check_distinct
 from repoeval_bench.runs.request import DataRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.chunkers.tools.statistics import ChunkStats
-    from repoeval_bench.core.parts import Chunker
-
 
 _skip_option = click.option("--skip-errors", is_flag=True, help="Skip files that the chunker fails on, and count them.")
 
@@ -77,8 +78,6 @@ def stats_command(
     **options: Any,
 ) -> None:
     """Measure chunkers on the files and folders PATH, or without PATH on the benchmark's repositories."""
-    from repoeval_bench.chunkers.tools.statistics import chunk_stats
-
     if paths:
         refuse_unread({*DataRequest.model_fields, "home"}, "with PATH", "or leave out PATH")
     chunkers = of_each(make_chunker, specs or ("ast",))
@@ -86,8 +85,6 @@ def stats_command(
     if paths:
         files = [*{location: file for path in paths for location, file in _read(path).items()}.values()]
     else:
-        from repoeval_bench.dataset.loader import load_benchmark
-
         benchmark = load_benchmark(**options)
         files = [file for repo_files in benchmark.files.values() for file in repo_files]
     measured = [chunk_stats(one.spec, _chunked(one, files, skip_errors=skip_errors)) for one in chunkers]
@@ -105,8 +102,6 @@ def stats_command(
 @json_option
 def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
     """Print which rules a chunker keeps, and the shortest input that breaks one; exit code 1 if any does."""
-    from repoeval_bench.chunkers.tools.conformance import check_chunker
-
     report = check_chunker(make_chunker(spec), examples=examples, seed=seed)
     if as_json:
         print_json(asdict(report) | {"conforms": report.conforms})
@@ -117,10 +112,6 @@ def check_command(*, spec: str, examples: int, seed: int, as_json: bool) -> int:
 
 def _read(path: Path) -> dict[Path, SourceFile]:
     """Read a file of any name, or those files of a folder or archive that a pack would have; return path -> file."""
-    from repoeval_bench.dataset.reading.opening import ARCHIVES
-    from repoeval_bench.dataset.reading.plain import read_code
-    from repoeval_bench.dataset.trees import decode
-
     if not path.exists():
         raise UsageError(f"{path} does not exist; name a file, a folder or an archive")
     if path.is_dir() or path.name.lower().endswith(ARCHIVES):
@@ -164,8 +155,6 @@ def _record(chunk: Chunk) -> dict[str, object]:
 
 
 def _print_stats(measured: Sequence[ChunkStats]) -> None:
-    from repoeval_bench.report.text import CHARACTERS_NOTE, heading
-
     columns = [
         Column(name="chunker", value=lambda row: row.spec),
         number("files", lambda row: row.files, ""),

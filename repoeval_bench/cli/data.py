@@ -1,11 +1,9 @@
 """`repoeval-bench data`: fetch RepoEval, build a pack of any code, show what is here, verify it."""
 
-from __future__ import annotations
-
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -14,12 +12,11 @@ from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
+from repoeval_bench.dataset.loader import Obtained, describe, load_set, obtain, task_set_at
+from repoeval_bench.dataset.pack import Pack, PackFile
+from repoeval_bench.dataset.verification import RepositorySummary, summarize
+from repoeval_bench.dataset.verification import verify as verify_set
 from repoeval_bench.report.table import Column, Table, figures, make_table
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.loader import Obtained
-    from repoeval_bench.dataset.pack import Pack, PackFile
-    from repoeval_bench.dataset.verification import RepositorySummary
 
 
 @click.group("data")
@@ -32,9 +29,6 @@ def data_group() -> None:
 @json_option
 def fetch(*, as_json: bool, **options: Any) -> None:
     """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
-    from repoeval_bench.dataset.loader import describe, load_set
-    from repoeval_bench.dataset.verification import summarize
-
     obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)
     rows = summarize(benchmark, obtained.installed)
@@ -68,9 +62,6 @@ def fetch(*, as_json: bool, **options: Any) -> None:
 @json_option
 def verify(*, as_json: bool, **options: Any) -> None:
     """Check that every ground truth is at its lines and that no file has changed; exit code 1 if not."""
-    from repoeval_bench.dataset.loader import describe
-    from repoeval_bench.dataset.verification import verify as verify_set
-
     obtained = _obtain(**options)
     result = verify_set(obtained.installed)
     if as_json:
@@ -196,8 +187,6 @@ def _levels(content: PackFile) -> Table:
 def _obtain(
     *, source: str, level: str, context: str, tokenizer: str, home: Path | None, upgrade: bool = False
 ) -> Obtained:
-    from repoeval_bench.dataset.loader import obtain, task_set_at
-
     return obtain(source, task_set_at(source, level, context, tokenizer), data_home(home), upgrade=upgrade)
 
 

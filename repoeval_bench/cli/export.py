@@ -29,6 +29,7 @@ from repoeval_bench.cli.options import (
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_csv, comparison_tables, paper_table
+from repoeval_bench.report.figure import figures, write
 from repoeval_bench.report.formats import latex, markdown
 from repoeval_bench.report.scores import chunk_sizes, score_tables, scores_csv, unanswered_notes
 from repoeval_bench.report.table import Table, with_notes
@@ -129,9 +130,6 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
 
 
 def _draw(stored: Sequence[RunView], folder: Path) -> None:
-    from repoeval_bench.report.figure import write
-    from repoeval_bench.report.plots import figures
-
     for path in write(figures(stored), folder):
         note(f"wrote {path}")
 

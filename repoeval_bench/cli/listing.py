@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from repoeval_bench.chunkers.headers import KINDS
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines, print_table
 from repoeval_bench.core.errors import UsageError
@@ -15,8 +16,15 @@ from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
+from repoeval_bench.dataset.shipped import shipped_pack, summaries, summary_of
 from repoeval_bench.embedding.registry import EMBEDDERS
+from repoeval_bench.metrics import explain
+from repoeval_bench.metrics.definition import MEASURES
+from repoeval_bench.metrics.measure import UNREGISTERED, pattern
+from repoeval_bench.protocols import uses
+from repoeval_bench.protocols.exclusion import POLICIES
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
+from repoeval_bench.protocols.qrels import RULES, relevance_rule
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.report.text import heading
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
@@ -57,9 +65,6 @@ def _protocols() -> Table:
 
 
 def _measures() -> Table:
-    from repoeval_bench.metrics.definition import MEASURES
-    from repoeval_bench.metrics.measure import UNREGISTERED, pattern
-
     lines = []
     for row in _available(MEASURES):
         d = row.part
@@ -70,27 +75,8 @@ def _measures() -> Table:
     return _table("measure", "in tables", "also", "meaning", "range", lines=lines)
 
 
-def _headers() -> Table:
-    from repoeval_bench.chunkers.headers import KINDS
-
-    return _table("header", "what is put before each chunk's text", lines=KINDS.items())
-
-
-def _relevance() -> Table:
-    from repoeval_bench.protocols.qrels import RULES
-
-    return _table("relevance", "a chunk is relevant where it", lines=RULES.items())
-
-
-def _exclusions() -> Table:
-    from repoeval_bench.protocols.exclusion import POLICIES
-
-    return _table("exclusion", "what a query may not see", lines=POLICIES.items())
-
-
 def _facts() -> Table:
-    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS
-    from repoeval_bench.protocols import uses
+    from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS  # ten grammars
 
     return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
 
@@ -118,8 +104,6 @@ def _datasets() -> Table:
 
 
 def _packs() -> Table:
-    from repoeval_bench.dataset.shipped import summaries
-
     lines = [(pack.name, str(pack.repositories), str(pack.tasks), ", ".join(pack.languages)) for pack in summaries()]
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
@@ -133,11 +117,11 @@ _KINDS: dict[str, Kind[Any]] = {
 
 LISTS: dict[str, Callable[[], Table]] = {
     "chunkers": partial(_parts, CHUNKERS),
-    "headers": _headers,
+    "headers": partial(_table, "header", "what is put before each chunk's text", lines=KINDS.items()),
     "languages": _languages,
     "protocols": _protocols,
-    "relevance": _relevance,
-    "exclusions": _exclusions,
+    "relevance": partial(_table, "relevance", "a chunk is relevant where it", lines=RULES.items()),
+    "exclusions": partial(_table, "exclusion", "what a query may not see", lines=POLICIES.items()),
     "retrievers": partial(_parts, RETRIEVERS),
     "rerankers": partial(_parts, RERANKERS),
     "measures": _measures,
@@ -172,8 +156,6 @@ def list_command(*, kind: str, name: str | None, as_json: bool) -> None:
 
 def explanation(kind: str, name: str) -> str:
     """Say what a name of a list means; a SpecError or UsageError offers the nearest if the list has none."""
-    from repoeval_bench.metrics.measure import UNREGISTERED
-
     table = LISTS[kind]()
     names = [row[0] for row in table.texts()]
     if name in names and name.startswith("py:"):
@@ -185,16 +167,12 @@ def explanation(kind: str, name: str) -> str:
             return _protocol(name)
         case "measures" if name not in UNREGISTERED:
             # The list writes the cutoff as a letter.
-            from repoeval_bench.metrics import explain
-
             measure, colon, text = explain(name.removesuffix("@k").removesuffix("@B")).partition(": ")
             shown = heading(measure)
             return f"{measure if shown == measure else f'{shown} ({measure})'}{colon}{text}"
         case "packs":
             return _pack(name, names)
         case "relevance":
-            from repoeval_bench.protocols.qrels import RULES, relevance_rule
-
             if ":" in name and name not in RULES:
                 relevance_rule(name)
     return _of_row(table, name)
@@ -261,8 +239,6 @@ def _protocol(name: str) -> str:
 
 def _pack(name: str, names: Sequence[str]) -> str:
     """Describe a shipped pack and its packages by domain."""
-    from repoeval_bench.dataset.shipped import shipped_pack, summary_of
-
     pack = shipped_pack(name)
     if pack is None:
         raise UsageError(nearest("pack", name, names))

@@ -101,12 +101,10 @@ def request_options(
     *,
     several: Collection[str] = (),
     only: Collection[str] | None = None,
-    rare_too: bool = False,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
     `several`: fields that may be given more than once. `only`: the fields that the command reads.
-    `rare_too`: the rare ones have options of their own, too.
     """
     names = [name for name in model.options() if only is None or name in only]
     # `--help` shows the options of the run before those of its data.
@@ -114,7 +112,7 @@ def request_options(
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         options = model.options()
-        rare = [name for name in names if options[name].rare and not rare_too]
+        rare = [name for name in names if options[name].rare]
         if rare:
             fields = {name: (options[name], model.model_fields[name].default) for name in rare}
             command = click.option("--set", cls=RareFields, fields=fields)(_help_all(command))
@@ -208,9 +206,8 @@ def execution_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def set_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --source, --level, --context, --tokenizer and --home, passed on under these names."""
-    which = ("source", "level", "context", "tokenizer")
-    return request_options(DataRequest, only=which, rare_too=True)(home_option(command))
+    """Add --source, --home and --set for level, context and tokenizer, passed on under these names."""
+    return request_options(DataRequest, only=("source", "level", "context", "tokenizer"))(home_option(command))
 
 
 allow_option = click.option(

@@ -31,10 +31,11 @@ from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
 from repoeval_bench.own.recommend.beside import BESIDE
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
-from repoeval_bench.own.recommend.recommendation import Facts, check_recommendation, recommend, without_runs
+from repoeval_bench.own.recommend.recommendation import about_sizes, check_recommendation, recommend, without_runs
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.comparison import MOST_NOTES
+from repoeval_bench.report.html.report import check_page, report_page
 from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool, start_server
 from repoeval_bench.runs.jobs import Workers, check_execution, executor_of
@@ -226,16 +227,14 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: Recomme
         files.update(source.files)
         lines.update(source.lines)
         unread.update(source.unread)
-    facts = Facts.of_sizes(error.sources[0].repository, files, lines, unread)
-    return without_runs(facts, request, tuple(skipped))
+    code = about_sizes(error.sources[0].repository, files, lines, unread)
+    return without_runs(code, request, tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
     """Report every mistake that shows before code is read or fetched."""
     problems = Problems()
     if report is not None:
-        from repoeval_bench.report.html.report import check_page
-
         with problems.about("report"):
             check_page("--report")
     with problems.about("executor"):
@@ -249,8 +248,6 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
     if report and not recommendation.evidence:
         note(f"{report} is not written: nothing was measured that it could show")
     elif report:
-        from repoeval_bench.report.html.report import report_page
-
         runs = find_runs(recommendation.evidence[0].runs.values(), out)
         write_and_say(
             report, report_page(runs, str(report), answer=recommendation, text=text), "another file with --report"

@@ -1,4 +1,4 @@
-"""`runs`: the stored runs, the newest first, with the names by which commands find them."""
+"""`runs`, `diff`, `segments` and `verify`: the stored runs, and what is asked of one or two of them."""
 
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -10,8 +10,17 @@ import click
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.segments import compare_segments, segment
-from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
-from repoeval_bench.cli.options import json_option, plain, refuse_unread, runs_folder
+from repoeval_bench.api.stored_runs import verify
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table
+from repoeval_bench.cli.options import (
+    allow_option,
+    home_option,
+    json_option,
+    plain,
+    refuse_unread,
+    request_options,
+    runs_folder,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.diff import (
@@ -21,11 +30,14 @@ from repoeval_bench.report.diff import (
     diff_table,
     few_note,
     segmentation_table,
+    verification_lines,
+    verification_table,
 )
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs.naming import find_run, find_runs, stored_runs, unfinished_runs
+from repoeval_bench.runs.request import DataRequest
 from repoeval_bench.runs.view import RunView
 
 
@@ -147,3 +159,27 @@ def segments_command(
         return
     print_table(comparison_table(compared))
     print_lines(comparison_lines(compared))
+
+
+@click.command("verify")
+@click.argument("run")
+@allow_option
+@request_options(DataRequest, only=["source", "questions"])
+@home_option
+@runs_folder
+@json_option
+def verify_command(*, run: str, out: Path, as_json: bool, **data: Any) -> int:
+    """Make RUN again from the data, and compare its ranking, judgements, scores and id.
+
+    Exit 0 if all are as stored, 1 if one differs, with the ten largest differences. Code, models and servers that the
+    folder names are used only with --allow.
+    """
+    verification = verify(find_run(run, out), **data)
+    if as_json:
+        print_json({"holds": verification.holds, **asdict(verification)})
+    else:
+        for line in verification_lines(verification):
+            print_paragraph(line)
+        if not verification.holds:
+            print_table(verification_table(verification))
+    return 0 if verification.holds else 1

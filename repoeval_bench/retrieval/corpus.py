@@ -1,4 +1,4 @@
-"""Files to chunks, and the one place where the chunking contract is checked.
+"""Files to chunks, and the one place where a run checks the chunking contract.
 
 A chunker that breaks it stops the run with the file's name; nothing downstream checks again.
 """
@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from repoeval_bench.chunkers._adapters import chunks_of, misplaced, named_failure
+from repoeval_bench.chunkers._adapters import chunks_of, contract_faults, named_failure
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
@@ -182,29 +182,11 @@ def _close(chunker: Chunker) -> None:
 def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
     chunks = chunks_of(file, chunker)
     with named_failure(chunker.spec, file):  # the chunks may be of any type
-        _check_chunks(file, chunks, chunker.spec)
-    return chunks
-
-
-def _check_chunks(file: SourceFile, chunks: Sequence[Chunk], spec: str) -> None:
-    """Raise a ChunkError unless the chunks are what `Chunk.cut` gives, not blank, ordered by start, and distinct."""
-    ids: set[str] = set()
-    before: Chunk | None = None
-    for chunk in chunks:
-        if not isinstance(chunk, Chunk):
+        for _, fault in contract_faults(file, chunks):
             raise ChunkError(
-                f"{spec} gave a {type(chunk).__name__} for {file.name}; make chunks with Chunk.cut(file, CharSpan)"
+                f"{chunker.spec}: {fault}; make chunks with Chunk.cut(file, CharSpan), in order, none blank"
             )
-        if wrong := misplaced(chunk, file):
-            raise ChunkError(f"{spec}: {wrong}; make chunks with Chunk.cut(file, CharSpan)")
-        if chunk.text.isspace() or (chunk.rewritten and chunk.rewritten.isspace()):
-            raise ChunkError(f"{spec}: {chunk.chunk_id!r} holds nothing but blanks; leave such chunks out")
-        if before and chunk.chars.start < before.chars.start:
-            raise ChunkError(f"{spec}: {chunk.chunk_id!r} comes behind {before.chunk_id!r} and starts before it")
-        if chunk.chunk_id in ids:
-            raise ChunkError(f"{spec} gave {chunk.chunk_id!r} twice")
-        ids.add(chunk.chunk_id)
-        before = chunk
+    return chunks
 
 
 def _uncovered(file: SourceFile, chunks: Sequence[Chunk]) -> int:

@@ -12,17 +12,18 @@ A data set is a folder:
 MTEB ranks only the documents that `top_ranked` names. BEIR's loader does not read it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import yaml
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.words import count
 from repoeval_bench.protocols.exclusion import excluded_chunks
 from repoeval_bench.protocols.protocol import Protocol
@@ -30,12 +31,7 @@ from repoeval_bench.runs.replay import same_data, stored_config
 from repoeval_bench.runs.runner import plan_run
 from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.trec import as_field, format_qrels
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.run import Qrels
-    from repoeval_bench.core.source import Chunk
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 OTHER_FOLDER = "another folder with -o"
 

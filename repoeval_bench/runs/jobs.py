@@ -5,31 +5,27 @@ jobs. A job writes the same bytes as a single process would. A job's error ends 
 reason and with a command that tries it again.
 """
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.registry import entry_points, extension
 from repoeval_bench.core.spec import nearest
+from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.parts import store_url
 from repoeval_bench.runs.planning import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest
+from repoeval_bench.runs.results import Results
 
-if TYPE_CHECKING:
-    from repoeval_bench.embedding.registry import TextEncoder
-    from repoeval_bench.runs.request import DataRequest, ExecutionRequest
-    from repoeval_bench.runs.results import Results
-
-    Placed = Callable[[TextEncoder], TextEncoder]
+Placed = Callable[[TextEncoder], TextEncoder]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +40,7 @@ class CodeStamp:
     digest: str
 
     @classmethod
-    def here(cls) -> CodeStamp:
+    def here(cls) -> Self:
         """Return the code of this process, as it is on disk now."""
         return cls(versions=versions(), digest=code_digest())
 
@@ -85,7 +81,7 @@ class Shared:
     code: CodeStamp = field(hash=False)  # a dict in it cannot be hashed
 
     @classmethod
-    def of(cls, data: DataRequest, materials: Materials) -> Shared:
+    def of(cls, data: DataRequest, materials: Materials) -> Self:
         """Return what the jobs of this process share, with absolute paths: a worker may be in another folder."""
         return cls(
             data=data,

@@ -1,26 +1,22 @@
 """Judge a corpus: relevance to each query, excluded chunks, and the context that measures need."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Self
 
+from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.places import Gold, Place, join
+from repoeval_bench.core.run import Qrels
+from repoeval_bench.core.source import Chunk
 from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import build_qrels, drop_excluded, gold_of, merge_copies
 from repoeval_bench.protocols.uses import definitions_of
+from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Embedder
-    from repoeval_bench.core.run import Qrels
-    from repoeval_bench.core.source import Chunk
-    from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.corpus import Corpus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +94,7 @@ class _Seen:
         corpus: Corpus,
         golds: tuple[Mapping[str, Gold], Mapping[str, Sequence[Gold]]],
         line_nws: Lines,
-    ) -> _Seen:
+    ) -> Self:
         gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for repo, repo_chunks in corpus.chunks.items():

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.retrieval.registry import ResolvedRetriever, choose_retriever
+from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
@@ -125,7 +125,6 @@ def kinds() -> dict[str, Kind[Any]]:
     from repoeval_bench.embedding.registry import EMBEDDERS
     from repoeval_bench.metrics.definition import MEASURES
     from repoeval_bench.protocols.protocol import PROTOCOLS
-    from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 
     listed: tuple[Kind[Any], ...] = (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS, PROTOCOLS, MEASURES)
     return {kind.name: kind for kind in listed}

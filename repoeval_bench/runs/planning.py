@@ -9,6 +9,8 @@ from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset import uses_table
@@ -29,7 +31,6 @@ from repoeval_bench.runs.parts import chunker_under, make_embedder
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 
 if TYPE_CHECKING:
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch
     from repoeval_bench.core.benchmark import Benchmark, Query, Task
     from repoeval_bench.core.parts import Chunker, Embedder, Role
     from repoeval_bench.core.run import Fact
@@ -116,10 +117,8 @@ class PlannedRun:
 
 def make_inputs(selected: Benchmark, protocol: Protocol) -> Inputs:
     """Return the inputs that all chunkers share; `selected` is the result of `select`."""
-    from repoeval_bench.dataset.task_facts import (
-        commit_facts,
-        task_facts,
-    )  # ten grammars, which stored runs do not need
+    # Ten grammars, which stored runs do not need.
+    from repoeval_bench.dataset.task_facts import commit_facts, task_facts
 
     queries = make_queries(selected.tasks, protocol.query)
     facts = task_facts(selected)
@@ -362,9 +361,6 @@ def match_sizes(
     Sizes are in non-whitespace characters. The baseline's own chunker gets the baseline's size. If a chunker fails, or
     cannot come that near, its match has the reason.
     """
-    from repoeval_bench.chunkers.registry import make_chunker
-    from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
-
     files = [file for repo_files in select(benchmark, protocol).files.values() for file in repo_files]
     cutter = make_chunker(baseline)
     target = mean_nws(cutter, files, skip_errors=skip_errors)

@@ -1,20 +1,19 @@
 """Find all mistakes in requests at once, as far as that needs neither data nor a model."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
+from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
 from repoeval_bench.protocols.qrels import relevance_rule
@@ -22,9 +21,6 @@ from repoeval_bench.protocols.queries import query_policy
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import choose_measures, chunker_under
 from repoeval_bench.runs.request import PACK, DataRequest, RunRequest, by_setting
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.parts import Chunker
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,6 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.loader import check_source, task_set_at
-    from repoeval_bench.dataset.reading.code import check_extensions
     from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 
     with problems.about("level"):

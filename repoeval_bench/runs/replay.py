@@ -1,13 +1,11 @@
 """Load the data of a stored run, and run its request again."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Collection
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.loader import load_benchmark
@@ -25,10 +23,7 @@ from repoeval_bench.runs.planning import select
 from repoeval_bench.runs.records import PartRecord, RunConfig
 from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest
 from repoeval_bench.runs.runner import evaluate
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 HARMLESS = {"minilm", "hash"}
 """Embedders that run no code from outside the package and ask no server."""

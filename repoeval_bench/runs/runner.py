@@ -4,17 +4,18 @@ It chunks in parallel, embeds missing vectors, and makes and stores the runs. Re
 chunks of a chunker. An executor decides only where a job runs: the stored bytes are the same.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+from tqdm import tqdm
 
 from repoeval_bench.chunkers.registry import is_parallel
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import (
     ChunkError,
     LanguageError,
@@ -24,28 +25,22 @@ from repoeval_bench.core.errors import (
     without_traceback,
 )
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.parts import Chunker, Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.choice import has_model
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.queries import make_queries
+from repoeval_bench.retrieval.corpus import Corpus
+from repoeval_bench.retrieval.registry import ResolvedRetriever
 from repoeval_bench.runs import parts, planning, store
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Finished, Job, Shared, Workers, executor_of
 from repoeval_bench.runs.problems import Problems, check_requests, check_setting
 from repoeval_bench.runs.records import RunConfig
-from repoeval_bench.runs.request import EMBEDDER, NO_EMBEDDER, DataRequest, RunRequest, by_setting
+from repoeval_bench.runs.request import EMBEDDER, NO_EMBEDDER, DataRequest, ExecutionRequest, RunRequest, by_setting
 from repoeval_bench.runs.results import Results, results_at, staging
 from repoeval_bench.runs.stages import embed, execute
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker, Embedder
-    from repoeval_bench.retrieval.corpus import Corpus
-    from repoeval_bench.retrieval.registry import ResolvedRetriever
-    from repoeval_bench.runs.request import ExecutionRequest
-    from repoeval_bench.runs.view import RunView
+from repoeval_bench.runs.view import RunView
 
 
 class ChunkerRuns(NamedTuple):

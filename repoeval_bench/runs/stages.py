@@ -1,30 +1,26 @@
 """The steps of a run, in order. Parts are passed as objects; `store` writes the files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
+from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.parts import Embedder, Retriever, Role
+from repoeval_bench.core.run import Fact, Qrels, Run
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.retrieval.ranking import pooled
+from repoeval_bench.retrieval.registry import ResolvedRetriever
 from repoeval_bench.runs.inspection import inspection_files
 from repoeval_bench.runs.judgements import JudgedCorpus, judge_corpus
+from repoeval_bench.runs.planning import Plan, PlannedRun
 from repoeval_bench.runs.records import Counts, FirstStage, RunConfig, Sizes
 from repoeval_bench.runs.store import RunOutcome
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Query
-    from repoeval_bench.core.parts import Embedder, Retriever, Role
-    from repoeval_bench.core.run import Fact, Qrels, Run
-    from repoeval_bench.protocols.protocol import Protocol
-    from repoeval_bench.retrieval.registry import ResolvedRetriever
-    from repoeval_bench.runs.planning import Plan, PlannedRun
 
 
 def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> None:
@@ -45,6 +41,7 @@ def execute(run: PlannedRun, planned: Plan) -> RunOutcome:
     tokens = TokenCounts.of(planned, embedder)
     judge = partial(judge_corpus, planned.benchmark, planned.corpus, planned.protocol, config.measures)
     judgements = judge(embedder=embedder, line_nws=inputs.lines, around=retriever.around)
+    # Before the ranking: a run whose texts all have vectors was not in `embed`.
     check_gold(judgements, planned.protocol, planned.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
     searcher, queries = _index(planned, retriever, embedder, judgements)
     ranked = searcher.search(queries, config.k, judgements.excluded)

@@ -1,7 +1,5 @@
 """The one reader of run folders: commands, comparisons and reports read a run through a `RunView`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
@@ -9,7 +7,9 @@ from functools import cached_property
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import PROJECT, require
@@ -22,6 +22,7 @@ from repoeval_bench.core.json_reader import (
     read_rows,
     read_text,
 )
+from repoeval_bench.core.run import Qrels, Ranking
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
 from repoeval_bench.runs.parts import kinds
@@ -44,15 +45,19 @@ from repoeval_bench.runs.records import (
 from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.trec import as_field, read_qrels, run_lines
 
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from repoeval_bench.core.run import Qrels, Ranking
-
-_Model = TypeVar("_Model", bound="BaseModel")
+_Model = TypeVar("_Model", bound=BaseModel)
 
 _AGAIN = "make the run again"
 """The way out for every damaged run."""
+
+
+class QueryRows(list[dict[str, Any]]):
+    """A dict for each query: query_id, repo, path, n_relevant, then every measure and fact by its name."""
+
+    def to_pandas(self) -> Any:
+        """Return a pandas frame with a row for each query; UsageError if pandas is not installed."""
+        require("a data frame", "pandas")
+        return import_module("pandas").DataFrame(list(self))
 
 
 @dataclass(frozen=True, repr=False)
@@ -257,12 +262,3 @@ def current_run(folder: Path) -> RunView | None:
     except ResultError:  # damaged
         return None
     return run
-
-
-class QueryRows(list[dict[str, Any]]):
-    """A dict for each query: query_id, repo, path, n_relevant, then every measure and fact by its name."""
-
-    def to_pandas(self) -> Any:
-        """Return a pandas frame with a row for each query; UsageError if pandas is not installed."""
-        require("a data frame", "pandas")
-        return import_module("pandas").DataFrame(list(self))

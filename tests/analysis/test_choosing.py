@@ -91,7 +91,7 @@ def test_stored_runs(tmp_path):
     columns = {name: {"ndcg@10": values + shift, "mrr": values} for name, shift in shifts.items()}
     runs = write_runs(tmp_path, columns, files=files, headline_measure="ndcg@10")
     result = choose(runs)
-    assert (result.measure, result.over, result.cost_unit) == ("ndcg@10", "micro", "characters")
+    assert (result.verdict.measure, result.verdict.over, result.cost_unit) == ("ndcg@10", "micro", "characters")
     assert [candidate.run_id for candidate in result.candidates] == ["b", "c", "a"]
     assert result.best.mean == runs[1].metrics.micro["ndcg@10"]
     assert result == choose(runs[::-1])

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT
-from repoeval_bench.analysis.shrinkage import OTHER, ShownBound
+from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.own.recommend.recommendation import Facts, read_reference_sets
+from repoeval_bench.own.recommend.recommendation import about, read_reference_sets
 from support.written import benchmark, sources
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -36,7 +35,7 @@ def test_a_language_has_its_reference_set(reference_sets, language, name):
     ],
 )
 def test_declarations_do_not_decide_the_main_language(files, language):
-    assert Facts.of(benchmark({"r": sources(files)}), {}).language == language
+    assert next(iter(about(benchmark({"r": sources(files)}), {}).languages)) == language
 
 
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):
@@ -128,31 +127,6 @@ def test_nothing_is_expected_of_a_question_that_no_set_has(reference_sets, proto
     )
 
 
-@pytest.mark.parametrize(
-    ("language", "protocol", "retriever", "chunker", "is_bounded"),
-    [
-        ("javascript", "uses", "bm25", "ast", True),
-        ("go", "uses", "bm25", "ast", False),  # it shares the set of JavaScript
-        ("javascript", "docstring", "bm25", "ast", False),
-        ("javascript", "uses", "dense", "ast", False),
-        ("javascript", "uses", "bm25", "mine", False),
-    ],
-)
-def test_a_bound_holds_where_it_was_shown(reference_sets, language, protocol, retriever, chunker, is_bounded):
-    shown = ShownBound(language="javascript", protocols=("uses",), retriever="bm25", held=40, packages=41)
-    sets = reference_sets.model_copy(update={"bounds": (shown,)})
-    assert sets.prior(language, protocol, retriever, [("fixed", 500), (chunker, 700)]).is_bounded == is_bounded
-
-
-def test_a_bound_that_ships_was_shown(reference_sets):
-    """On 40 packages in all, and 95 % is inside the exact interval of every language."""
-    for protocols in {bound.protocols for bound in reference_sets.bounds}:
-        cases = [bound for bound in reference_sets.bounds if bound.protocols == protocols]
-        assert sum(case.packages for case in cases) >= 40
-        for case in cases:
-            assert binomtest(case.held, case.packages, 0.95).pvalue > 0.05
-
-
 def test_a_broken_file_is_said(tmp_path):
     path = tmp_path / "priors.json"
     path.write_text('{"sets": 3}')
@@ -167,4 +141,3 @@ def test_candidates_that_no_set_has_follow_their_own_scores_under_a_protocol_wit
     known = reference_sets.prior("python", "uses", "bm25", candidates)
     assert prior.mean.tolist() == [0, 0, 0]
     assert prior.deviation.min() >= known.deviation[0]
-    assert not prior.is_bounded

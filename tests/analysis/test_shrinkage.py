@@ -12,10 +12,8 @@ from repoeval_bench.analysis.shrinkage import (
     Prior,
     combine,
     decide,
-    restricted_to,
     shrink,
     smoothed_covariance,
-    with_unmeasured,
 )
 from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
@@ -27,9 +25,7 @@ def rng(seed=7):
 
 def prior_of(mean, tau=0.03, noise=0.1):
     k = len(mean)
-    return Prior(
-        mean=np.array(mean, dtype=float), deviation=np.full(k, tau), noise=noise**2 * np.eye(k), is_bounded=True
-    )
+    return Prior(mean=np.array(mean, dtype=float), deviation=np.full(k, tau), noise=noise**2 * np.eye(k))
 
 
 def scores(n_queries, k, seed=0):
@@ -82,7 +78,7 @@ def test_a_decision_has_a_number_for_everything(problem):
     """One file, one candidate, all scores equal, no variance: all of it is defined."""
     table, files, prior = problem
     decision = decide(shrink(Sample.micro(table, files), prior, names_of(table.shape[1])), rng(), 200)
-    names = ("score", "expected_loss", "loss_95", "probability")
+    names = ("score", "expected_loss", "probability")
     assert np.isfinite([[getattr(element, name) for name in names] for element in decision.candidates]).all()
     assert decision.choice.expected_loss >= 0
     # Means of equal losses in another order differ in the last bit.
@@ -106,7 +102,7 @@ def test_the_order_of_candidates_and_of_files_changes_nothing(problem, random):
     for name in names:
         a, b = one.candidate(name), other.candidate(name)
         assert a.score == pytest.approx(b.score, abs=1e-9)
-        assert (a.expected_loss, a.loss_95) == pytest.approx((b.expected_loss, b.loss_95), abs=1e-6)
+        assert a.expected_loss == pytest.approx(b.expected_loss, abs=1e-6)
     assert one.choice.name == other.choice.name
 
 
@@ -135,20 +131,6 @@ def test_the_expected_loss_is_that_of_two_normal_candidates():
     assert decision.choice.name == "a"
     assert decision.choice.expected_loss == pytest.approx(deviation * density - lead * ndtr(-z), rel=0.03)
     assert decision.choice.probability == pytest.approx(ndtr(z), abs=0.01)
-
-
-@pytest.mark.parametrize("shown", [(True, True), (True, False), (False, False)])
-def test_a_bound_is_stated_only_where_it_was_shown_for_every_question(shown):
-    table, names = scores(30, 3), names_of(3)
-    posteriors = [
-        (question, shrink(Sample.micro(table, range(30)), replace(prior_of([0, 0, 0]), is_bounded=is_bounded), names))
-        for question, is_bounded in zip(("uses", "docstring"), shown, strict=True)
-    ]
-    combined = combine(posteriors)
-    decision = decide(restricted_to(combined, names[:2]), rng(), 200)
-    assert {candidate.loss_95 is not None for candidate in decision.candidates} == {all(shown)}
-    unmeasured = with_unmeasured(combined, prior_of([0, 0, 0, 0]), "new")
-    assert decide(unmeasured, rng(), 200).candidate("new").loss_95 is None
 
 
 def test_candidates_that_score_the_same_are_ordered_by_cost():

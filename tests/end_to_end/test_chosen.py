@@ -52,13 +52,14 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
         ChosenEvidence(protocol="d", retriever="r", measure="m", questions=1, files=1, mean=0.0, opponent_mean=0.5),
     ]
     spec = 'exec:node "cut \\ it.js" \x7f ü 😀'
-    path = write(tmp_path, spec=spec, loss_95=0.02, commit="abc", evidence=evidence)
+    path = write(tmp_path, spec=spec, commit="abc", evidence=evidence)
     content = tomllib.loads(path.read_text())
     assert content["spec"] == spec
     assert content["evidence"][1]["opponent_mean"] == 0.5
-    assert read_chosen(path) == CHOSEN.model_copy(
-        update={"spec": spec, "loss_95": 0.02, "commit": "abc", "evidence": evidence}
-    )
+    chosen = CHOSEN.model_copy(update={"spec": spec, "commit": "abc", "evidence": evidence})
+    assert read_chosen(path) == chosen
+    path.write_text("loss_95 = 0.02\n" + path.read_text())
+    assert read_chosen(path) == chosen
 
 
 @pytest.mark.parametrize(("spec", "opponent", "holds"), [(SMALL, LARGE, True), (LARGE, SMALL, False)])

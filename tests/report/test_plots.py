@@ -8,8 +8,7 @@ import pytest
 
 from repoeval_bench.analysis.means import over_ranks
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.report.figure import css, looks, png, svg, write
-from repoeval_bench.report.plots import figures
+from repoeval_bench.report.figure import css, figures, looks, png, svg, write
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 

@@ -1,9 +1,8 @@
 """Facts beside a recommendation's choice: costs, its lead by other golds, and retrievers on its chunks."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from repoeval_bench.analysis.evidence import (
     Cost,
@@ -16,26 +15,21 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics import ChunkPlace, Context, score_run
+from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.judgements import count_lines
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.own.history import FileEdit
-    from repoeval_bench.own.recommend.own_history import OwnHistory
-    from repoeval_bench.runs.view import RunView
-
+from repoeval_bench.runs.view import RunView
 
 COMPARED = 6
 """Candidates whose edits are measured, beside the current and the cheaper one."""

@@ -1,16 +1,15 @@
 """A chosen setting as a file, and the test on later commits that says if it still holds."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
 from repoeval_bench.analysis.gates import FEWEST, ChosenEvidence, ChosenSetting, Recheck
+from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_bytes
@@ -30,9 +29,6 @@ from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.runner import evaluate
-
-if TYPE_CHECKING:
-    from repoeval_bench.analysis.shrinkage import RankedCandidate
 
 _HEAD = (
     "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
@@ -67,7 +63,6 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         tests=recommendation.tests,
         extensions=tuple(pack.content.extensions) if pack else (),
         expected_loss=float(risk.expected_loss),
-        loss_95=None if risk.loss_95 is None else float(risk.loss_95),
         date=datetime.now(UTC).date().isoformat(),
         commit=str(commits[0]) if len(commits) == 1 else "",
         tool=installed_version("repoeval-bench"),
@@ -106,6 +101,7 @@ def read_chosen(path: Path) -> ChosenSetting:
     raw = read_bytes(path, _WAY_OUT)
     try:
         content = tomllib.loads(raw.decode("utf-8"))
+        content.pop("loss_95", None)  # files of earlier checkouts have it; nothing reads it
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
     chosen = Document(path, content, {}).read(ChosenSetting)
@@ -114,7 +110,7 @@ def read_chosen(path: Path) -> ChosenSetting:
     return chosen
 
 
-def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, home: Path | None = None) -> Recheck:
+def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS) -> Recheck:
     """Test a chosen setting against its opponent on the commits since, of a checkout or bare repository.
 
     Both are run under protocol `commits`, and the runs are stored in `out`. Raises a BenchError in one sentence.
@@ -135,7 +131,7 @@ def recheck(chosen: ChosenSetting, source: str | Path, *, out: Path = RESULTS, h
         if len(tasks) < FEWEST:
             return Recheck(**facts, comparison=None)
         benchmark = with_tests(benchmark_of(history, questions), chosen.tests)
-    options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out, "home": home}
+    options: dict[str, Any] = {"protocol": "commits", "retriever": chosen.retriever, "out": out}
     if chosen.embedder:
         options["embedder"] = chosen.embedder
     runs = [evaluate(benchmark, spec, reuse=True, **options) for spec in (chosen.opponent, chosen.spec)]

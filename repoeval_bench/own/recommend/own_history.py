@@ -1,11 +1,9 @@
 """The history of a checkout for a recommendation: what its commits ask, as a pack, and its last edits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
@@ -13,9 +11,6 @@ from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
 from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.request import DataRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
 
 ENOUGH = 60
 """Questions of a history from which they are asked instead of docstrings."""

@@ -1,18 +1,17 @@
 """Choose a chunker and its size for some code, from runs at equal sizes and the scores of other repositories."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.analysis.evidence import (
     PURPOSES,
     SIZES,
+    AboutCode,
     Recommendation,
     SizedChunker,
     conclude,
@@ -22,6 +21,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -43,6 +43,7 @@ from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
+from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
 from repoeval_bench.runs.parts import RESULTS
 from repoeval_bench.runs.planning import select
@@ -54,17 +55,36 @@ from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.store import pretty
 from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.runs.jobs import Workers
-
-
 PRIORS = "priors.json"
 
 SHARE = 0.1
 """The least share of the code for which a language has lines to paste of its own."""
+
+
+def about(benchmark: Benchmark, unread: Mapping[str, int]) -> AboutCode:
+    """Return what an answer says of the code of a benchmark; `unread` has the kinds of code that are not in it."""
+    files: Counter[str] = Counter()
+    sizes: Counter[str] = Counter()
+    for file in (file for of_repo in benchmark.files.values() for file in of_repo):
+        language = language_name(file.path, file.text)
+        files[language] += 1
+        # A JavaScript package ships TypeScript's declaration files too, and is no TypeScript for that.
+        declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
+        sizes[language] += 0 if declares else count_nws(file.text)
+    code = about_sizes(benchmark.label, files, sizes, unread)
+    return code.model_copy(update={"tests": benchmark.tests, "test_files": benchmark.test_files})
+
+
+def about_sizes(data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> AboutCode:
+    """Return the same of code of which the languages' files and sizes are known, in lines or characters.
+
+    Languages of less than `SHARE` of the code are not named, and `python` is where none is known.
+    """
+    total = sum(sizes.values()) or 1
+    first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
+    named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
+    shares = {name: sizes.get(name, total) / total for name in named}
+    return AboutCode(data=data, files=dict(files), languages=shares, unread=dict(unread))
 
 
 # Longer than 60 lines: the steps follow each other, and each needs what the one before it made.
@@ -117,11 +137,11 @@ def recommend(
     skipped: list[str] = []
     tasks = {} if request.protocols else suitable(benchmark, request.purpose, skipped, history)
     protocols = request.protocols or tuple(tasks)
-    facts = Facts.of(benchmark, unread or {})
+    code = about(benchmark, unread or {})
     if history and history.benchmark and {*protocols} == {COMMITS}:
-        facts = replace(facts, data=history.benchmark.label)
+        code = code.model_copy(update={"data": history.benchmark.label})
     if not protocols:
-        return without_runs(facts, request, tuple(skipped))
+        return without_runs(code, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
     check_recommendation(request, home, problems, settings)
@@ -129,7 +149,7 @@ def recommend(
     if tasks and max(tasks.values()) < FEWEST_TASKS:
         of_size = sized(benchmark, (), SIZES, current=request.current)[0]
         now = next((one for candidates in of_size for one in candidates), None)
-        return without_runs(facts, request, tuple(skipped), tasks, now)
+        return without_runs(code, request, tuple(skipped), tasks, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
@@ -158,7 +178,7 @@ def recommend(
     ]
     skipped += _undrawn(runners)
     also = _also(request, by_size, protocols, history) | {"ratio": tokens_per_nws(sample_of(benchmark))}
-    answering = _Answering(facts, in_turn, by_size, skipped, len(failures), runners=runners, **also)
+    answering = _Answering(code, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
     work = {setting: _work(setting, runner) for runner in runners for setting in runner.settings}
@@ -221,115 +241,6 @@ def _check_choice(by_size: Sequence[Sequence[SizedChunker]], n_chunkers: int, sk
         raise UsageError("; ".join([reason, *skipped]))
 
 
-class _Answering:
-    """The runs of the candidates so far, by setting, and the answer that they give."""
-
-    def __init__(
-        self,
-        facts: Facts,
-        in_turn: Sequence[Sequence[SizedChunker]],
-        by_size: Sequence[Sequence[SizedChunker]],
-        skipped: list[str],
-        unsized: int,
-        *,
-        runners: Sequence[Runner],
-        ratio: float,
-        **also: Any,
-    ) -> None:
-        self._facts, self._in_turn, self._also = facts, in_turn, also
-        self._candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
-        self._ratio = ratio
-        self._reference_sets = read_reference_sets()
-        self._skipped = skipped
-        self._runner_of = {setting: runner for runner in runners for setting in runner.settings}
-        self._failed = unsized * len(by_size) * len(self._runner_of)
-        self.runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in self._runner_of}
-
-    def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
-        """Add each setting's runs; each run that was not made is counted, and a line says why."""
-        for setting in settings:
-            name = f"{setting.protocol} by {setting.retriever}"
-            runner = self._runner_of[setting]
-            coming = runner.runs_of(setting, reuse=True)
-            for of_size in self._in_turn:
-                if deadline is not None and any(self.runs.values()) and progress.clock() >= deadline:
-                    labels = ", ".join(candidate.label for candidate in of_size)
-                    self._skipped.append(f"{name}, {labels}: the time was up")
-                    continue
-                for candidate in of_size:
-                    if (run := next(coming)) is not None:
-                        self.runs[setting].append((candidate, run))
-                        continue
-                    reasons = runner.failed_of(setting) | runner.skipped
-                    reason = reasons.get(candidate.spec, "it failed")
-                    self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
-                    self._failed += 1
-                progress.log(setting, of_size)
-
-    def so_far(self, setting: RunRequest) -> str | None:
-        """Return the label of the choice by the runs of one setting alone."""
-        return provisional_choice(setting, self.runs[setting], self._facts.language, self._reference_sets)
-
-    def answer(self) -> Recommendation:
-        """Return the recommendation by the runs so far, all retrievers of a protocol beside each other."""
-        order = [*self._candidates]
-        protocols = [*dict.fromkeys(setting.protocol for setting in self.runs)]
-        measured = [
-            evidence_of(
-                setting,
-                sorted(self.runs[setting], key=lambda run: order.index(run[0].label)),
-                self._ratio,
-                self._facts.language,
-                self._reference_sets,
-            )
-            for setting in sorted(self.runs, key=lambda setting: protocols.index(setting.protocol))
-            if len(self.runs[setting]) > 1
-        ]
-        return conclude(
-            measured,
-            reference_sets=self._reference_sets,
-            candidates=self._candidates,
-            **self._facts.fields,
-            **self._also,
-            skipped=tuple(self._skipped),
-            n_failed=self._failed,
-            runs=tuple(run.run_id for of_setting in self.runs.values() for _, run in of_setting),
-        )
-
-
-def _say_first(first: Recommendation, to_come: int) -> None:
-    """Print the answer of the runs without vectors, before the first text is embedded."""
-    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
-    lines = [f"The answer by {by} alone; {count(to_come, 'run')} by the embedding model follow:"]
-    for line in [*lines, *answer_lines(first), *setup_lines(first)]:
-        NOTICES.info(line)
-
-
-def remember(recommendation: Recommendation, out: Path) -> Recommendation:
-    """Store a recommendation beside its runs, for `report`; return it. Without evidence nothing is stored."""
-    if recommendation.evidence:
-        deciding = [RunView.open(out / run_id) for run_id in recommendation.evidence[0].runs.values()]
-        with suppress(OSError):  # which `remember_compared` reports
-            write_atomic(out / RECOMMENDED, pretty(recommendation))
-        remember_compared(deciding, out, recommended=True)
-    return recommendation
-
-
-def recommended(out: Path) -> Recommendation | None:
-    """Return the recommendation that `report` shows: the last one, unless runs were compared since, or are gone."""
-    path = out / RECOMMENDED
-    if not (is_recommended(out) and path.is_file()):
-        return None
-    try:
-        with faults_as(ResultError, path, "run recommend again"):
-            recommendation = parse(read_document(path), Recommendation)
-    except ResultError as error:
-        NOTICES.info(f"note: {error}; the page compares its runs instead")
-        return None
-    ids = {run_id for evidence in recommendation.evidence for run_id in evidence.runs.values()}
-    return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
-
-
 class _Progress:
     """Print how many runs are done, and after the first size the choice by them alone (`choose`).
 
@@ -374,6 +285,116 @@ class _Progress:
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
             NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
+
+
+class _Answering:
+    """The runs of the candidates so far, by setting, and the answer that they give."""
+
+    def __init__(
+        self,
+        code: AboutCode,
+        in_turn: Sequence[Sequence[SizedChunker]],
+        by_size: Sequence[Sequence[SizedChunker]],
+        skipped: list[str],
+        unsized: int,
+        *,
+        runners: Sequence[Runner],
+        ratio: float,
+        **also: Any,
+    ) -> None:
+        self._code, self._in_turn, self._also = code, in_turn, also
+        self._language = next(iter(code.languages))
+        self._candidates = {candidate.label: candidate for of_size in by_size for candidate in of_size}
+        self._ratio = ratio
+        self._reference_sets = read_reference_sets()
+        self._skipped = skipped
+        self._runner_of = {setting: runner for runner in runners for setting in runner.settings}
+        self._failed = unsized * len(by_size) * len(self._runner_of)
+        self.runs: dict[RunRequest, list[tuple[SizedChunker, RunView]]] = {setting: [] for setting in self._runner_of}
+
+    def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
+        """Add each setting's runs; each run that was not made is counted, and a line says why."""
+        for setting in settings:
+            name = f"{setting.protocol} by {setting.retriever}"
+            runner = self._runner_of[setting]
+            coming = runner.runs_of(setting, reuse=True)
+            for of_size in self._in_turn:
+                if deadline is not None and any(self.runs.values()) and progress.clock() >= deadline:
+                    labels = ", ".join(candidate.label for candidate in of_size)
+                    self._skipped.append(f"{name}, {labels}: the time was up")
+                    continue
+                for candidate in of_size:
+                    if (run := next(coming)) is not None:
+                        self.runs[setting].append((candidate, run))
+                        continue
+                    reasons = runner.failed_of(setting) | runner.skipped
+                    reason = reasons.get(candidate.spec, "it failed")
+                    self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
+                    self._failed += 1
+                progress.log(setting, of_size)
+
+    def so_far(self, setting: RunRequest) -> str | None:
+        """Return the label of the choice by the runs of one setting alone."""
+        return provisional_choice(setting, self.runs[setting], self._language, self._reference_sets)
+
+    def answer(self) -> Recommendation:
+        """Return the recommendation by the runs so far, all retrievers of a protocol beside each other."""
+        order = [*self._candidates]
+        protocols = [*dict.fromkeys(setting.protocol for setting in self.runs)]
+        measured = [
+            evidence_of(
+                setting,
+                sorted(self.runs[setting], key=lambda run: order.index(run[0].label)),
+                self._ratio,
+                self._language,
+                self._reference_sets,
+            )
+            for setting in sorted(self.runs, key=lambda setting: protocols.index(setting.protocol))
+            if len(self.runs[setting]) > 1
+        ]
+        return conclude(
+            measured,
+            reference_sets=self._reference_sets,
+            candidates=self._candidates,
+            **self._code.model_dump(exclude_unset=True),
+            **self._also,
+            skipped=tuple(self._skipped),
+            n_failed=self._failed,
+            runs=tuple(run.run_id for of_setting in self.runs.values() for _, run in of_setting),
+        )
+
+
+def _say_first(first: Recommendation, to_come: int) -> None:
+    """Print the answer of the runs without vectors, before the first text is embedded."""
+    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
+    lines = [f"The answer by {by} alone; {count(to_come, 'run')} by the embedding model follow:"]
+    for line in [*lines, *answer_lines(first), *setup_lines(first)]:
+        NOTICES.info(line)
+
+
+def remember(recommendation: Recommendation, out: Path) -> Recommendation:
+    """Store a recommendation beside its runs, for `report`; return it. Without evidence nothing is stored."""
+    if recommendation.evidence:
+        deciding = [RunView.open(out / run_id) for run_id in recommendation.evidence[0].runs.values()]
+        with suppress(OSError):  # which `remember_compared` reports
+            write_atomic(out / RECOMMENDED, pretty(recommendation))
+        remember_compared(deciding, out, recommended=True)
+    return recommendation
+
+
+def recommended(out: Path) -> Recommendation | None:
+    """Return the recommendation that `report` shows: the last one, unless runs were compared since, or are gone."""
+    path = out / RECOMMENDED
+    if not (is_recommended(out) and path.is_file()):
+        return None
+    try:
+        with faults_as(ResultError, path, "run recommend again"):
+            recommendation = parse(read_document(path), Recommendation)
+    except ResultError as error:
+        NOTICES.info(f"note: {error}; the page compares its runs instead")
+        return None
+    ids = {run_id for evidence in recommendation.evidence for run_id in evidence.runs.values()}
+    return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
 
 
 def _work(setting: RunRequest, runner: Runner) -> int:
@@ -461,63 +482,8 @@ def _full(name: str) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Facts:
-    """The code that an answer is about: its name, files by language, and the shares of its languages.
-
-    `languages` are those of at least `SHARE` of the code by non-blank characters, the largest first. It is always
-    there, `python` where none is known. `unread` has the kinds of code that are not read, and their numbers of files.
-    `tests` and `test_files` are the benchmark's.
-    """
-
-    data: str
-    files: Mapping[str, int]
-    languages: Mapping[str, float]
-    unread: Mapping[str, int]
-    tests: str = "all"
-    test_files: int = 0
-
-    @classmethod
-    def of(cls, benchmark: Benchmark, unread: Mapping[str, int]) -> Facts:
-        """Return the facts of a benchmark.
-
-        TypeScript's declaration files are no share of the code: a JavaScript package ships them too.
-        """
-        files: Counter[str] = Counter()
-        sizes: Counter[str] = Counter()
-        for file in (file for of_repo in benchmark.files.values() for file in of_repo):
-            language = language_name(file.path, file.text)
-            files[language] += 1
-            declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
-            sizes[language] += 0 if declares else count_nws(file.text)
-        facts = cls.of_sizes(benchmark.label, files, sizes, unread)
-        return replace(facts, tests=benchmark.tests, test_files=benchmark.test_files)
-
-    @classmethod
-    def of_sizes(
-        cls, data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]
-    ) -> Facts:
-        """Return the facts of code of which the languages' files and sizes are known, in lines or characters."""
-        total = sum(sizes.values()) or 1
-        first, *others = sorted(sizes, key=lambda name: (sizes[name], name), reverse=True) or ["python"]
-        named = [first, *(name for name in others if sizes[name] >= SHARE * total)]
-        shares = {name: sizes.get(name, total) / total for name in named}
-        return cls(data=data, files=files, languages=shares, unread=unread)
-
-    @property
-    def language(self) -> str:
-        """The language of most of the code."""
-        return next(iter(self.languages))
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The same as fields of a recommendation."""
-        code = {"files": dict(self.files), "languages": self.languages, "unread": dict(self.unread)}
-        return {"data": self.data, **code, "tests": self.tests, "test_files": self.test_files}
-
-
 def without_runs(
-    facts: Facts,
+    code: AboutCode,
     request: RecommendRequest,
     skipped: tuple[str, ...],
     few: Mapping[str, int] | None = None,
@@ -530,7 +496,9 @@ def without_runs(
     requests = request.requests(request.protocols or PURPOSES[request.purpose])
     if request.current and now is None:
         now = SizedChunker(name=request.current, size=None, spec=request.current)
-    return with_default(read_reference_sets(), requests, **facts.fields, now=now, skipped=skipped, few=few or {})
+    return with_default(
+        read_reference_sets(), requests, now=now, skipped=skipped, few=few or {}, **code.model_dump(exclude_unset=True)
+    )
 
 
 @cache

@@ -1,11 +1,9 @@
 """The candidates of a recommendation at equal sizes, matched on a sample of the code."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from math import log
-from typing import TYPE_CHECKING
 
 from repoeval_bench.analysis.evidence import (
     BASELINE,
@@ -13,19 +11,15 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.reading.sampling import some_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.parts import skipped_for_language
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from repoeval_bench.core.benchmark import Benchmark
-    from repoeval_bench.core.parts import Chunker
 
 
 def sets_size(name: str) -> bool:

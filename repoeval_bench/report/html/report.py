@@ -24,7 +24,7 @@ from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.words import count, visible
 from repoeval_bench.report.comparison import MOST_NOTES, comparison_columns
-from repoeval_bench.report.figure import VARIABLES, Figure, css, looks, svg
+from repoeval_bench.report.figure import VARIABLES, Figure, css, figures, looks, ranked_figure, svg
 from repoeval_bench.report.html.payload import payload
 from repoeval_bench.report.html.tables import (
     PageRun,
@@ -39,7 +39,6 @@ from repoeval_bench.report.html.tables import (
     ranking_table,
     score_columns,
 )
-from repoeval_bench.report.plots import figures, ranked_figure
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.scores import footnotes
