@@ -113,8 +113,10 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             beside = "; ".join([*pieces[:_INTERVALS], *([count(more, "other")] if more > 0 else [])])
             return f"Against the baseline {best} ({reached}) {where}: {beside}."
         case Result.TIED:
-            second, *more = [names[rival.run.run_id] for rival in verdict.others if abs(rival.lead) < SAME]
-            first = f"{best}, {second} and {count(len(more), 'other')} are" if more else f"{best} and {second} are both"
+            second, *level = [names[rival.run.run_id] for rival in verdict.others if abs(rival.lead) < SAME]
+            first = (
+                f"{best}, {second} and {count(len(level), 'other')} are" if level else f"{best} and {second} are both"
+            )
             return f"No winner {where}: {first} first with {reached}."
         case Result.NOT_TESTED:
             return (
