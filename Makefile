@@ -35,6 +35,8 @@ RUNS    = $(or $(OUT),results)
 help: ## list the targets and variables
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
+	@echo '  `. .venv/bin/activate` puts repoeval-bench on the PATH, as the commands that it prints need it.'
+	@echo
 	@echo '  Each option is a variable in capitals; repoeval-bench eval --help-all lists them:'
 	@echo '  CHUNKER="ast fixed"          one or more specs; ast:max_nws=800 sets an option'
 	@echo '  PROTOCOL=body RETRIEVER=bm25 EMBEDDER=st:NAME MATCH_SIZE=fixed …'
@@ -49,7 +51,7 @@ help: ## list the targets and variables
 # torch is installed first and alone, so that later installs keep a CPU build from the index.
 .venv/torch.stamp: pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear .venv
-	@echo 'installing into .venv (once; a few minutes)' >&2
+	@echo 'installing into .venv (once; a few minutes); . .venv/bin/activate puts repoeval-bench on the PATH' >&2
 	@$(PIP) "$$(grep '^torch==' constraints.txt)"
 	@touch $@
 
@@ -77,7 +79,7 @@ recommend: .venv/run.stamp ## say which chunker and size suit the code in SOURCE
 eval: .venv/run.stamp ## chunk, embed, retrieve, score; print lines found and nDCG@10
 	@$(ASK) eval
 
-compare: .venv/run.stamp ## run missing evaluations and test which differences are significant
+compare: .venv/run.stamp ## compare CHUNKER="ast fixed": run what is missing, test which differences are significant
 	@$(ASK) compare
 
 run: .venv/run.stamp ## run the benchmark described by a file, BENCH=bench.yaml

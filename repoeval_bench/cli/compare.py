@@ -83,6 +83,8 @@ def compare_command(  # longer than 60 lines: each option has its line
     if runs or baseline:
         results_at(out).fetch()
     stored = find_runs(runs, out)
+    # Refused before the first run: making one can take minutes.
+    refuse_fewer_than_two(len(stored) + len(chunker) + bool(baseline))
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
@@ -91,15 +93,15 @@ def compare_command(  # longer than 60 lines: each option has its line
             stored += [run for run in runner.run(setting, reuse=True) if run]
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
         base = baseline_of(stored, baseline, out)
-        if len(stored) < 2:
-            if chunker:
-                runner.check()  # its error names the runs that were not made
-            raise UsageError(f"{count(len(stored), 'run')} to compare; give two or more RUNs or --chunker specs")
+        n_runs = len(stored) + (base is not None and base not in stored)
+        if n_runs < 2 and chunker:
+            runner.check()  # its error names the runs that were not made
+        refuse_fewer_than_two(n_runs)
         stored, base = labelled(stored, base, names, out)
         comparisons = compare(stored, base, measures=fields["measures"], equivalence=equivalence)
-        remembered = remember_compared(stored, out)
         # The answer is also about a baseline that is none of the runs.
-        compared = stored if base is None else [base, *stored]
+        compared = stored if base is None or base in stored else [base, *stored]
+        remembered = remember_compared(compared, out)
         if summary:
             append_summary(
                 summary,
@@ -117,6 +119,12 @@ def compare_command(  # longer than 60 lines: each option has its line
         else:
             about: dict[str, Any] = {"skipped": skipped, "failed": failed, "details": details}
             print_answer(stored, out, comparisons, base, **about, remembered=remembered)
+
+
+def refuse_fewer_than_two(n_runs: int) -> None:
+    """Raise UsageError where nothing is left to compare a run with."""
+    if n_runs < 2:
+        raise UsageError(f"{count(n_runs, 'run')} to compare; give two or more RUNs or --chunker specs")
 
 
 def baseline_of(stored: Sequence[RunView], name: str | None, out: Path) -> RunView | None:

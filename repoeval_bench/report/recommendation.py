@@ -255,7 +255,9 @@ def _default(recommendation: Recommendation) -> list[str]:
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
         *_unmeasured(recommendation),
         *_covers(recommendation),
-        "To measure on your code, name more of it, or give your own queries with --queries.",
+        "To measure on your code, "
+        + ("give more queries" if "questions" in recommendation.few else "name more of it, or give your own queries")
+        + " with --queries.",
     ]
 
 

@@ -31,7 +31,7 @@ from repoeval_bench.report.text import (
     probability,
     short_names,
 )
-from repoeval_bench.runs.query_scores import GROUP
+from repoeval_bench.runs.query_scores import GROUP, SAME
 from repoeval_bench.runs.view import RunView
 
 _INTERVALS = 2
@@ -113,7 +113,11 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             beside = "; ".join([*pieces[:_INTERVALS], *([count(more, "other")] if more > 0 else [])])
             return f"Against the baseline {best} ({reached}) {where}: {beside}."
         case Result.TIED:
-            return f"No winner {where}: {best} and {names[verdict.others[0].run.run_id]} are both first with {reached}."
+            second, *level = [names[rival.run.run_id] for rival in verdict.others if abs(rival.lead) < SAME]
+            first = (
+                f"{best}, {second} and {count(len(level), 'other')} are" if level else f"{best} and {second} are both"
+            )
+            return f"No winner {where}: {first} first with {reached}."
         case Result.NOT_TESTED:
             return (
                 f"{best} is first with {reached} {where}. {what} is not tested: it does not say how well a run ranks."

@@ -35,7 +35,11 @@ def site(tmp_path_factory):
     pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "-q"]
 
     def build(folder):
-        words = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(Path(__file__).parents[2])]
+        # From the source archive, as a release makes it.
+        words = ["-m", "hatchling", "build", "-t", "sdist", "-d", str(folder)]
+        subprocess.run([sys.executable, *words], cwd=Path(__file__).parents[2], check=True, capture_output=True)
+        (archive,) = folder.glob("*.tar.gz")
+        words = ["wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(archive)]
         subprocess.run([*pip, *words], check=True, capture_output=True)
         (wheel,) = folder.glob("*.whl")
         words = ["install", "--no-deps", "--no-compile", "--target", str(folder / "site"), str(wheel)]

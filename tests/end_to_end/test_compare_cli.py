@@ -1,5 +1,8 @@
 """`compare`, `diff` and `segments` as a person runs them, and what every command refuses that compares."""
 
+import json
+import shutil
+
 from support.command import bench, json_of, one_sentence
 from support.runs import write_run
 
@@ -19,6 +22,17 @@ def test_segments_of_two_runs_are_paired_differences(two_runs, tmp_path):
         assert abs(total - differences["difference"]) < 1e-12
     assert "minus fixed" in bench("segments", fixed, ast, *options).out
     assert "did you mean 'is_method'" in one_sentence(bench("segments", ast, *options, "--by", "is_methd"), 2)
+
+
+def test_a_baseline_is_a_run_to_compare_with_and_one_alone_is_refused_before_it_is_made(two_runs, tmp_path):
+    """The page is about both, as the answer is."""
+    out = tmp_path / "runs"
+    shutil.copytree(two_runs.out, out)
+    done = bench("compare", two_runs.ast.name, "--baseline", two_runs.fixed.name, "--out", out)
+    assert (done.code, "under protocol context" in done.out) == (0, True), done.err
+    assert json.loads((out / "compared.json").read_text())["runs"] == [two_runs.fixed.name, two_runs.ast.name]
+    alone = bench("compare", "--chunker", "ast", "--source", tmp_path / "missing", "--out", tmp_path / "none")
+    assert "1 run to compare; give two or more" in one_sentence(alone, 2)
 
 
 def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path):

@@ -226,7 +226,9 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
         "The default comes from 40 python repositories, ranked by BM25. Its expected loss is "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust;")
-    assert "--queries" in way_out
+    assert way_out.endswith("name more of it, or give your own queries with --queries.")
+    own = concluded(runs_of(tmp_path / "own", {"a": 0.5, "b": 0.9}, queries=19), protocols=("questions",))
+    assert answer_lines(own)[-1] == "To measure on your code, give more queries with --queries."
     assert setup_lines(result)[:3] == [
         "repoeval-bench: the default",
         "    from repoeval_bench import make_chunker",

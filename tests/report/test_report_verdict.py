@@ -101,6 +101,8 @@ def test_equal_means_have_no_first_among_them(tmp_path, plain):
     result = verdict([stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", list(plain))])
     assert result.record.result is Result.TIED
     assert result.text == "No winner under protocol context: b and c are both first with nDCG@10 0.359."
+    three = verdict([stored_run(tmp_path / name, list(plain)) for name in "def"])
+    assert three.text == "No winner under protocol context: d, e and 1 other are first with nDCG@10 0.359."
 
 
 @pytest.mark.parametrize(
