@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.source import SourceFile
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
 
 
 Located = tuple[str, "Definition"]
@@ -40,6 +39,51 @@ CALLED = ("function", "method")
 
 NOWHERE = LineSpan(0, 0)
 """No lines: a name is looked up for a whole file."""
+
+
+class Names(Protocol):
+    """The names of a repository, as languages and types look them up; `visible_names` implements this."""
+
+    imports: Imports
+
+    def rules(self, path: str) -> LanguageRules:
+        """Return the rules of a file's language."""
+
+    def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
+        """Return the definitions that a call with this number of arguments can mean; all of them if none fits."""
+
+    def of_name(self, path: str, name: str) -> Sequence[Located]:
+        """Return all definitions of a name in the language family of a file."""
+
+    def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
+        """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
+
+    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
+
+    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
+        """Return the members of that name of a class that a file sees, or of its bases."""
+
+    def free(self, path: str, lines: LineSpan, name: str) -> Answer:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
+
+    def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> Answer:
+        """Return the types that a qualified name with these `parts` means on some lines, or the reason for none."""
+
+    def of_module(self, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer:
+        """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""
+
+    def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
+        """Return the members of that name of the first class that has one."""
+
+    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
+        """Return whether all parts are namespaces in files of a file's language family."""
+
+    def namespaces(self, path: str, lines: LineSpan) -> list[str]:
+        """Return the names of the namespaces around some lines of a file, the outermost first."""
+
+    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
+        """Return the definitions that are in the namespace which these parts name in a file."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -18,6 +18,7 @@ from repoeval_bench.own.references.language_rules import (
     CALLED,
     Answer,
     Located,
+    Names,
     may_take,
     plain_type,
     types_of,
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
     from repoeval_bench.own.references.local_scopes import Bound
     from repoeval_bench.own.references.script_trees import Trees
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
 
 
 _MOST_CACHED = 200

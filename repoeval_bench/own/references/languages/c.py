@@ -17,6 +17,7 @@ from repoeval_bench.own.references.language_rules import (
     Imports,
     LanguageRules,
     Located,
+    Names,
 )
 from repoeval_bench.own.references.tree_names import text_of
 
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
     from repoeval_bench.core.definitions import Definition
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
-
 
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 

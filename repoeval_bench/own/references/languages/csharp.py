@@ -7,13 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Imports, LanguageRules
+from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Imports, LanguageRules, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
-
 
 _USING = re.compile(r"^[ \t\ufeff]*(global\s+)?using\s+(?:global::)?([\w.]+)\s*;", re.MULTILINE)
 

@@ -7,13 +7,10 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules
+from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
-
 
 _IMPORT = re.compile(r"^\s*(?:import\s+)?(?P<alias>[\w.]+\s+)?\"(?P<module>[^\"\n]+)\"\s*(?://.*)?$", re.MULTILINE)
 _IMPORT_BLOCK = re.compile(r"^import\s*(?:\((?P<many>[^)]*)\)|(?P<one>[^(\n]+))", re.MULTILINE)

@@ -16,13 +16,11 @@ from repoeval_bench.own.references.language_rules import (
     Imports,
     LanguageRules,
     Located,
+    Names,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
-
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
 _JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")

@@ -16,13 +16,12 @@ from repoeval_bench.own.references.language_rules import (
     Imports,
     LanguageRules,
     Located,
+    Names,
 )
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
-
-    from repoeval_bench.own.references.visible_names import VisibleNames as Names
 
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
