@@ -425,10 +425,21 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
             print(f"{most:15} {len(leads):13}  {interval(leads)}")
 
 
+def edits_in(folder: Path) -> dict[str, Any]:
+    """Return the mean share of an edited file that each candidate embeds again, over the histories that have it."""
+    shares: dict[str, list[float]] = {}
+    for facts in (json.loads(str(np.load(file)["facts"])) for file in sorted(folder.glob("*.npz"))):
+        for label, edited in zip(facts["labels"], facts["edited"], strict=True):
+            if edited:
+                shares.setdefault(label, []).append(edited[0])
+    means = {label: round(float(np.mean(values)), 3) for label, values in shares.items()}
+    return {"repositories": max(map(len, shares.values())), "shares": means}
+
+
 def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:
     """Return data/priors.json with the means and tau of protocol `commits` by each folder's retriever, in every set.
 
-    The noise is that of the first folder, which must have all candidates.
+    The noise is that of the first folder, which must have all candidates, and so are the costs of edits.
     """
     candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
     rows, commands = [], []
@@ -453,6 +464,7 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
         if folder == folders[0]:
             noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
             priors["noise"] = {**priors["noise"], "commits": noise}
+            priors["edits"] = edits_in(folder)
         names = " ".join(one.name for one in histories)
         commands.append(f"python scripts/validate_history.py prior {folder.name}  # the clones of {names}")
     for of_set in priors["sets"]:

@@ -240,7 +240,9 @@ class AboutCode(Record):
     costs: Mapping[str, Cost] = {}
     """The costs of candidates, by their labels."""
     edits: int = 0
-    """Edits from which the costs of one are measured."""
+    """Edits of this repository from which the costs of one are measured."""
+    edits_elsewhere: int = 0
+    """Other repositories whose edits tell the costs, where this one has no commits."""
     since: str = ""
     """The month from which on commits ask, "" if none do."""
     lead: GoldLead | None = None

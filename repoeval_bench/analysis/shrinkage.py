@@ -343,6 +343,13 @@ class ReferenceSet(Record):
     questions: tuple[ReferenceQuestion, ...]
 
 
+class ReferenceEdits(Record):
+    """What edits cost in other repositories: label of a candidate -> share of an edited file that is embedded again."""
+
+    repositories: int
+    shares: Mapping[str, float]
+
+
 class ReferenceSets(Record):
     """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
 
@@ -353,6 +360,7 @@ class ReferenceSets(Record):
     candidates: tuple[tuple[str, int], ...]
     noise: Mapping[str, tuple[tuple[float, ...], ...]]
     sets: tuple[ReferenceSet, ...]
+    edits: ReferenceEdits
 
     def of_language(self, language: str) -> ReferenceSet:
         """Return the set that has the language, else that of other languages."""

@@ -161,12 +161,15 @@ def _cost(recommendation: Recommendation) -> list[str]:
     if cost is None:
         return []
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    edit = "the cost of an edit is unknown, because the source has no commits to measure it on"
+    edit = []
     if cost.edited is not None and cost.edit_tokens is not None:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
-        edit = f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"
+        edit = [f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"]
+    elif cost.edited is not None:
+        mean = f"mean of {recommendation.edits_elsewhere} other repositories; this source has no commits"
+        edit = [f"an edit embeds about {_percent(cost.edited)} of its file again ({mean})"]
     query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
-    first, *others = [*query, f"the index has {count(cost.chunks, 'chunk')}{vectors}", edit]
+    first, *others = [*query, f"the index has {count(cost.chunks, 'chunk')}{vectors}", *edit]
     whose = "the choice" if recommendation.current and recommendation.current.gains else "it"
     return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
 
@@ -416,7 +419,8 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
     notes += _meanings(recommendation)
     if any(cost.edited is not None for cost in recommendation.costs.values()):
-        edits = count(recommendation.edits, "edit")
+        others = f"commits of {recommendation.edits_elsewhere} other repositories"
+        edits = count(recommendation.edits, "edit") if recommendation.edits else others
         notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")

@@ -8,6 +8,7 @@ from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.own.recommend.recommendation import about, read_reference_sets
+from repoeval_bench.own.recommend.request import PASTED
 from support.written import benchmark, sources
 
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -53,6 +54,14 @@ def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference
             assert len(known) == (21 if item.retriever == "bm25" else 15)
             assert sum(known) == pytest.approx(0, abs=1e-3)
             assert 0.005 <= item.tau < 0.05
+
+
+def test_every_candidate_has_what_an_edit_costs_in_other_repositories(reference_sets):
+    """Those at sizes, and those that are tried as people paste them."""
+    sized = {f"{name} at {size:,}" for name, size in reference_sets.candidates}
+    shares = reference_sets.edits.shares
+    assert sized | {*PASTED, "functions"} <= shares.keys()
+    assert shares["ast at 500"] < shares["ast at 1,000"] < shares["ast at 2,000"] < shares["fixed at 2,000"] < 1
 
 
 @pytest.mark.parametrize("protocol", ["uses", "docstring", "commits"])

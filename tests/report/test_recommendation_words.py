@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import GoldLead, SizedChunker, conclude, evidence_of
+from repoeval_bench.analysis.evidence import Cost, GoldLead, SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result, choose
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
@@ -284,3 +284,13 @@ def test_where_every_run_scores_0_there_is_no_best(tmp_path):
     assert "no run retrieved a target" in repr(result)
     rows = paper_table(runs, compare(runs), ["ndcg@10"]).rows
     assert not any(cell.best for row in rows for cell in row.cells if isinstance(cell, ScoreCell))
+
+
+def test_without_commits_the_cost_of_an_edit_is_that_of_other_repositories(tmp_path):
+    answer = concluded(runs_of(tmp_path, {"fixed": 0.4, "ast": 0.6}))
+    cost = Cost(chunks=9, vector_bytes=None, edited=0.15)
+    answer = answer.model_copy(update={"costs": {answer.choice.label: cost}, "edits_elsewhere": 25})
+    words = " ".join(answer_lines(answer))
+    assert "An edit embeds about 15 % of its file again (mean of 25 other repositories" in words
+    (note,) = (note for note in recommendation_table(answer).notes if note.startswith("edited again"))
+    assert note.endswith("over commits of 25 other repositories")

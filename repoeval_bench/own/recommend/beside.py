@@ -13,6 +13,7 @@ from repoeval_bench.analysis.evidence import (
     SizedChunker,
     retrievers_of,
 )
+from repoeval_bench.analysis.shrinkage import ReferenceEdits
 from repoeval_bench.chunkers._adapters import chunks_of
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.core.benchmark import Benchmark
@@ -45,12 +46,14 @@ def with_costs(
     runs: Mapping[RunRequest, Sequence[tuple[SizedChunker, RunView]]],
     history: OwnHistory | None,
     ratio: float,
+    *,
+    elsewhere: ReferenceEdits,
     executor: Executor = IN_PROCESS,
 ) -> Recommendation:
     """Return the recommendation with the cost of each candidate; edits are cut for the best ones and the current one.
 
     `ratio` is the number of tokens for a character that is not whitespace. The chunks are those of a run over the code.
-    Those of a run over older trees are scaled by their characters.
+    Those of a run over older trees are scaled by their characters. Code without commits has the edits of `elsewhere`.
     """
     decision = recommendation.decision
     if decision is None:
@@ -74,10 +77,11 @@ def with_costs(
                 costs[candidate.label] = Cost(
                     chunks=chunks,
                     vector_bytes=width and width * _FLOAT_BYTES * chunks,
-                    edited=new and new.share,
+                    edited=new.share if new else None if edits else elsewhere.shares.get(candidate.label),
                     edit_tokens=new and new.nws * ratio,
                 )
-    return recommendation.model_copy(update={"costs": costs, "edits": len(edits)})
+    others = 0 if edits else elsewhere.repositories
+    return recommendation.model_copy(update={"costs": costs, "edits": len(edits), "edits_elsewhere": others})
 
 
 def _size(benchmark: Benchmark) -> int:

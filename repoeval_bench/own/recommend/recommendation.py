@@ -189,7 +189,8 @@ def recommend(
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
     answer = with_golds(answering.answer(), history.benchmark if history else None, answering.runs)
-    answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], pool)
+    edits = read_reference_sets().edits
+    answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], elsewhere=edits, executor=pool)
     names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
     if deadline is None or clock() < deadline:
         answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
