@@ -161,15 +161,15 @@ def _cost(recommendation: Recommendation) -> list[str]:
     if cost is None:
         return []
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    edit = []
+    facts = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
+    facts.append(f"the index has {count(cost.chunks, 'chunk')}{vectors}")
     if cost.edited is not None and cost.edit_tokens is not None:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
-        edit = [f"an edit embeds {_percent(cost.edited)} of its file again, {mean}"]
+        facts.append(f"an edit embeds {_percent(cost.edited)} of its file again, {mean}")
     elif cost.edited is not None:
         mean = f"mean of {recommendation.edits_elsewhere} other repositories; this source has no commits"
-        edit = [f"an edit embeds about {_percent(cost.edited)} of its file again ({mean})"]
-    query = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
-    first, *others = [*query, f"the index has {count(cost.chunks, 'chunk')}{vectors}", *edit]
+        facts.append(f"an edit embeds about {_percent(cost.edited)} of its file again ({mean})")
+    first, *others = facts
     whose = "the choice" if recommendation.current and recommendation.current.gains else "it"
     return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
 
