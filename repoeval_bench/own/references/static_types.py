@@ -290,9 +290,9 @@ class StaticTypes:
         arguments = arguments_of(node)
         if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
             self._depth += 1
-            found = self.step(meant, step)
+            result = self.step(meant, step)
             self._depth -= 1
-            return found
+            return result
         if step == "each" and len(arguments) > 1:  # an item of a map is a pair
             return None
         if step == "inside":
@@ -339,8 +339,8 @@ class StaticTypes:
         if not qualified_parts(node):
             return ()
         if (bounds := self._bounds(value.path, node)) is not None:
-            found = (self._members(Value(value.path, bound), name, tried) for bound in bounds)
-            return next(filter(None, found), ())
+            limited = (self._members(Value(value.path, bound), name, tried) for bound in bounds)
+            return next(filter(None, limited), ())
         classes, reason = self._types(value.path, node)
         matches = self._names.members(value.path, [cls for cls in classes if cls[1].kind == "class"], name)
         if matches:
@@ -644,8 +644,8 @@ def _calling_with_each(name: Node, node: Node) -> Node | None:
     listed = function.parent.parent if function.parent and function.parent.type == "argument" else function.parent
     call = listed.parent if listed is not None and parameters == text_of(name) else None
     callee = child(call, "function") or call
-    each = text_of(child(callee, "field", "name")) in _EACH
-    return child(callee, "value", "expression", "object") if each else None
+    is_each = text_of(child(callee, "field", "name")) in _EACH
+    return child(callee, "value", "expression", "object") if is_each else None
 
 
 def case_of(switch: Node, node: Node) -> Node | None:
