@@ -176,8 +176,8 @@ class Trees:
                 return [(file, self.of(file).root) for file in import_.files]
             is_every = import_.original == EVERY
             for file in import_.files:
-                found = self.exported(file, self.of(file).root, name if is_every else import_.original)
-                (every if is_every else named).update(dict.fromkeys(found))
+                nodes = self.exported(file, self.of(file).root, name if is_every else import_.original)
+                (every if is_every else named).update(dict.fromkeys(nodes))
         # What a file exports by name hides what it exports with all names; of those, one must have the name.
         return [*(named or (every if len({file for file, _ in every}) == 1 else ()))]
 

@@ -73,8 +73,8 @@ def _module(files: Imports, path: str, module: str) -> tuple[str, ...]:
         inside = not root or f"{folder}/".startswith(f"{root}/")
         if inside and (module.startswith(before) and module.endswith(after) if star else module == pattern):
             middle = module[len(before) : len(module) - len(after)]
-            if found := next(filter(None, (_file(files, target.replace("*", middle)) for target in targets)), ()):
-                return found
+            if named := next(filter(None, (_file(files, target.replace("*", middle)) for target in targets)), ()):
+                return named
     # Otherwise it is a package, if it does not begin with the outermost folder that the file is in.
     return _file(files, module) if path.startswith(f"{module.partition('/')[0]}/") else ()
 
