@@ -344,7 +344,7 @@ class ReferenceSet(Record):
 
 
 class ReferenceEdits(Record):
-    """What edits cost in other repositories: label of a candidate -> share of an edited file that is embedded again."""
+    """Label of a candidate -> the share of an edited file that is embedded again, a mean over other repositories."""
 
     repositories: int
     shares: Mapping[str, float]

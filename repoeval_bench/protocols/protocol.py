@@ -100,7 +100,7 @@ class Protocol:
             == "commits",
             "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
             == "questions",
-            "most targets are whole files, so the scores do not depend on where a chunker cuts": self.gold == "files",
+            "most targets are whole files, so the scores are blind to where a chunker cuts": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }

@@ -47,13 +47,13 @@ def with_costs(
     history: OwnHistory | None,
     ratio: float,
     *,
-    elsewhere: ReferenceEdits,
+    reference: ReferenceEdits,
     executor: Executor = IN_PROCESS,
 ) -> Recommendation:
     """Return the recommendation with the cost of each candidate; edits are cut for the best ones and the current one.
 
     `ratio` is the number of tokens for a character that is not whitespace. The chunks are those of a run over the code.
-    Those of a run over older trees are scaled by their characters. Code without commits has the edits of `elsewhere`.
+    Those of a run over older trees are scaled by their characters. Code without commits has the edits of `reference`.
     """
     decision = recommendation.decision
     if decision is None:
@@ -77,10 +77,10 @@ def with_costs(
                 costs[candidate.label] = Cost(
                     chunks=chunks,
                     vector_bytes=width and width * _FLOAT_BYTES * chunks,
-                    edited=new.share if new else None if edits else elsewhere.shares.get(candidate.label),
+                    edited=new.share if new else None if edits else reference.shares.get(candidate.label),
                     edit_tokens=new and new.nws * ratio,
                 )
-    others = 0 if edits else elsewhere.repositories
+    others = 0 if edits else reference.repositories
     return recommendation.model_copy(update={"costs": costs, "edits": len(edits), "edits_elsewhere": others})
 
 

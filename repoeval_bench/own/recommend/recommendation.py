@@ -190,7 +190,7 @@ def recommend(
     answering.gather(by_model, deadline, progress)
     answer = with_golds(answering.answer(), history.benchmark if history else None, answering.runs)
     edits = read_reference_sets().edits
-    answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], elsewhere=edits, executor=pool)
+    answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], reference=edits, executor=pool)
     names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
     if deadline is None or clock() < deadline:
         answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)

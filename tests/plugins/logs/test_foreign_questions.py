@@ -217,7 +217,7 @@ def test_answers_that_the_source_lacks_are_counted(tmp_path, scattered, notices)
     assert joins.places == (Place("tool/src/spans.py", LineSpan(2, 4)),)
     assert whole.places == (Place("tool/src/use.py", LineSpan(0, 1)),)
     assert benchmark.whole_tasks == 4
-    assert "the source lacks 3 answers; left out with no other: 2 questions" in " ".join(notices)
+    assert "the source lacks 3 answers; left out with no other: 2 queries" in " ".join(notices)
     assert "1 of 2 queries have only whole files as targets" in " ".join(notices)
 
 
