@@ -14,8 +14,8 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome
 from repoeval_bench.analysis.segments import Segment, find, label_of
-from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FloatArray
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FLIPS, FloatArray
+from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Strict
 from repoeval_bench.core.words import count, few
@@ -166,7 +166,8 @@ def _score(
     part = run.take(segment.positions)
     turned = f"lower {limit.measure} is better, but this gate fails a run whose value is low"
     warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else "", *lost]))
-    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over)
+    flips = INTERVAL_FLIPS if limit.max_drop is None else FLIPS
+    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over, flips=flips)
     if limit.max_drop is not None:
         rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
     else:

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.records import Interval
-from repoeval_bench.analysis.sign_flips import FloatArray
-from repoeval_bench.analysis.statistics import Sample, mean_intervals
+from repoeval_bench.analysis.sign_flips import FLIPS, FloatArray
+from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, Sample, mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.spec import nearest
@@ -200,7 +200,7 @@ def segment_differences(
     base = joined.values[measure]
     both = np.column_stack([other.values[measure] - base, base])
     overall = float(Sample.of(both, joined.clusters, joined.repos, over).mean()[0])
-    rows = (_row(joined, part, both, over) for part in segments)
+    rows = (_row(joined, part, both, over, FLIPS) for part in segments)
     return [
         SegmentDifference(
             **counts,
@@ -212,10 +212,12 @@ def segment_differences(
     ]
 
 
-def _row(scores: QueryScores, part: Segment, values: FloatArray, over: Headline) -> tuple[dict[str, Any], list[float]]:
+def _row(
+    scores: QueryScores, part: Segment, values: FloatArray, over: Headline, flips: int = INTERVAL_FLIPS
+) -> tuple[dict[str, Any], list[float]]:
     """Return the fields of a segment's row, with the first column's interval, and the mean of each column of values."""
     inside = scores.take(part.positions)
-    means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over)
+    means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over, flips=flips)
     n_queries, n_clusters = len(part.positions), len(set(inside.clusters))
     return {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
 

@@ -107,12 +107,12 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
     return sums, np.bincount(index, minlength=len(order)).astype(np.float64)
 
 
-def intervals(sample: Sample, rng: np.random.Generator) -> list[Interval]:
+def intervals(sample: Sample, rng: np.random.Generator, flips: int = INTERVAL_FLIPS) -> list[Interval]:
     """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
 
     None where the clusters are too few to bound it: that takes six.
     """
-    return bounded(flip_signs(*sample.parts(), rng, flips=INTERVAL_FLIPS), sample.n_clusters)
+    return bounded(flip_signs(*sample.parts(), rng, flips=flips), sample.n_clusters)
 
 
 def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
@@ -124,14 +124,20 @@ def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
 
 
 def mean_intervals(
-    values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str
+    values: FloatArray,
+    clusters: Sequence[Hashable],
+    groups: Sequence[Hashable],
+    over: str,
+    *,
+    flips: int = INTERVAL_FLIPS,
 ) -> tuple[list[float], list[Interval]]:
     """Mean of each column of values (n_queries, n_columns) and its interval, as `intervals` has it.
 
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
+    Differences of two runs take `FLIPS`, so that their interval is the one that `compare` prints.
     """
     sample = Sample.of(values, clusters, groups, over)
-    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED))
+    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), flips)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

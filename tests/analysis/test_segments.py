@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.means import knee
 from repoeval_bench.analysis.segments import (
     UNKNOWN,
@@ -20,8 +21,9 @@ from repoeval_bench.analysis.segments import (
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
+from repoeval_bench.plugins.lab.leaderboard import leaderboards
 from repoeval_bench.report.diff import comparison_lines, few_note
-from support.runs import query_scores, write_run, write_runs
+from support.runs import query_scores, write_carried_pair, write_run, write_runs
 
 
 def scored(values, facts=(), **fields):
@@ -87,6 +89,16 @@ def test_the_fact_by_which_a_difference_varies_most(tmp_path):
     assert all(part in line for part in ("most by hard", *ends))
     assert furthest_apart(even) is None
     assert furthest_apart([replace(easy, ci=None), hard]) is None
+
+
+def test_the_interval_of_a_segment_of_all_queries_is_that_of_the_comparison(tmp_path):
+    """Two commands about the same runs give one answer; so do a gate and a leaderboard, which draw as often."""
+    base, other = write_carried_pair(tmp_path)
+    (whole,) = compare_segments(base, other, by=["repo"], measure="ndcg@10").segments
+    (pair,) = compare([other], base, measures="ndcg@10")
+    (entry,) = (one for one in leaderboards([base, other]).ranked[0].entries if one.to_first)
+    assert whole.ci == pair.ci
+    assert entry.to_first[1] == pytest.approx([-pair.ci[1], -pair.ci[0]])
 
 
 def test_segments_use_the_protocols_own_mean():

@@ -15,6 +15,7 @@ import numpy as np
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
 from repoeval_bench.analysis.comparison import paired_differences
 from repoeval_bench.analysis.records import Interval, PairVerdict
+from repoeval_bench.analysis.sign_flips import FLIPS
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.analysis.verdicts import Choice, choose
 from repoeval_bench.cli.console import echo, print_tables
@@ -168,12 +169,14 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     by_id = {run.run_id: run for run in runs}
     ordered = list(runs) if choice is None else [by_id[candidate.run_id] for candidate in choice.candidates]
     rivals = {} if choice is None else {other.run.run_id: other for other in choice.verdict.others}
-    best, n = ordered[0], len(ordered)
-    # All columns share their draws: the score of every run, then the differences of the others to the first.
-    scores, differences = paired_differences(best, ordered[1:], [measure])
+    scores, differences = paired_differences(ordered[0], ordered[1:], [measure])
     own = scores.table([measure])
-    columns = np.column_stack([own, own + differences, differences])
-    means, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
+    columns = np.column_stack([own, own + differences])
+    _, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
+    to_first: list[tuple[float, Interval] | None] = [None]
+    if rivals:
+        compared = mean_intervals(differences, scores.clusters, scores.repos, over, flips=FLIPS)
+        to_first += zip(*compared, strict=True)
     entries: list[RankedRun] = []
     for index, run in enumerate(ordered):
         score = run.metrics.over(over)[measure]
@@ -184,7 +187,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
                 run=run,
                 score=score,
                 ci=intervals[index],
-                to_first=(means[n + index - 1], intervals[n + index - 1]) if index else None,
+                to_first=to_first[index],
                 against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
             )
         )
