@@ -111,7 +111,15 @@ def verify(*, as_json: bool, **options: Any) -> None:
     help="Instead of tasks, queries from the history of SOURCE, a checkout or bare repository.",
 )
 @click.option(
-    "--since", default="", metavar="DATE|ID", help="With --commits: use later commits only. [default: 5 years]"
+    "--since", default="", metavar="DATE|REV", help="With --commits: use later commits only. [default: 5 years]"
+)
+@click.option(
+    "--windows",
+    type=click.IntRange(min=1),
+    default=10,
+    show_default=True,
+    help="With --commits: search at most N trees, each by the commits that follow it.",
+    metavar="N",
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
@@ -128,7 +136,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     rules. PACK is then a --source like any other. A pack of --commits is scored by --protocol commits. It holds
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
-    history = {"since": fields.pop("since")}
+    history = {name: fields.pop(name) for name in ("since", "windows")}
     fields["extensions"] = fields["extensions"] or ()
     if commits:
         content = _history_pack(output, history, **fields).content

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Self, cast
 
-from repoeval_bench.core.errors import SpecError, UsageError, of_each
+import numpy as np
+
+from repoeval_bench.core.errors import MetricError, SpecError, UsageError, of_each
 from repoeval_bench.core.fields import read_options
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
@@ -75,8 +77,12 @@ class Measure:
         return self.definition.needs
 
     def __call__(self, run: JudgedRun) -> FloatArray:
-        """Its value for every query, float64 (n_queries,)."""
-        return self.definition(run, self.k, **dict(self.options))
+        """Its value for every query, float64 (n_queries,); a MetricError if it gives a value that is not finite."""
+        values = self.definition(run, self.k, **dict(self.options))
+        if not np.isfinite(values).all():
+            query_id = run.query_ids[int(np.flatnonzero(~np.isfinite(values))[0])]
+            raise MetricError(f"{self} gives no finite number for query {query_id}; return one, such as 0")
+        return values
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={_plain(value)}" for key, value in self.options)

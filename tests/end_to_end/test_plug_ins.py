@@ -86,3 +86,14 @@ def test_a_part_that_fails_is_one_sentence(mirror, tmp_path, monkeypatch, part, 
     sentence = one_sentence(bench("eval", *words, home=tmp_path / "home"), 1)
     reason = "ValueError: first" if "first" in ends else "SystemExit: 0"
     assert sentence.endswith(f"py:{module}:Fails failed with {reason}; repair the {part}")
+
+
+def test_a_measure_without_a_value_is_one_sentence(mirror, tmp_path, monkeypatch):
+    (tmp_path / "no_value.py").write_text(
+        "from repoeval_bench.metrics.definition import measure\n\n\n"
+        "@measure(formula='none', range='none', source='none', avoid='none', needs=frozenset({'ranking'}))\n"
+        "def missing(run, k):\n    return run.per_query(lambda query_id: float('nan'))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("-c", "file", "--retriever", "bm25", "-m", "py:no_value:missing", "--source", mirror, "--out", tmp_path)
+    assert "py:no_value:missing gives no finite number for query" in one_sentence(bench("eval", *words), 1)

@@ -44,7 +44,7 @@ _TOGETHER = 256
 _MOST_BASES = 60
 """Bases that are compared at most where none has enough questions."""
 
-MOST_WINDOWS, MOST_QUESTIONS = 10, 1500
+MOST_QUESTIONS = 1500
 """Numbers after which no older window is opened."""
 
 RunJobs = Callable[[Sequence[Callable[[], Any]]], Iterable[Any]]
@@ -80,7 +80,9 @@ class CommitOptions:
     """Limits of the questions of a history; the defaults are those of the protocol."""
 
     since: str = ""
-    """A date or the id of a commit: only later commits ask. By default, five years before the newest one."""
+    """A date, or a commit by its tag, branch or id: only later commits ask. Default: five years before the newest."""
+    windows: int = 10
+    """Most bases."""
     newest: int = 60
     """Questions that the newest base leaves behind it."""
     per_window: int = 300
@@ -324,7 +326,7 @@ class _Reading:
             pending = pending[taken:]
             tried = [one._replace(n_pending=one.n_pending - taken) for one in tried if one.n_pending > taken]
             need, fewest = self.options.per_window, FEWEST_TASKS
-            if _usable(drafts, self.options.per_file) >= MOST_QUESTIONS or len(drafts) == MOST_WINDOWS:
+            if _usable(drafts, self.options.per_file) >= MOST_QUESTIONS or len(drafts) == self.options.windows:
                 break
         if pending and base is not None:
             self._last(drafts, pending, [*tried, base._replace(n_pending=len(pending))])

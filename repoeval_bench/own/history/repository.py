@@ -200,18 +200,40 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its id or the start of it; else a UsageError."""
+        """The time of a date (`2024-03-01`), or of a commit by its tag, branch or id; else a UsageError."""
+        if named := self._referred(text):
+            return named.time
         try:
             day = date.fromisoformat(text)
         except ValueError:
             return self._named(text).time
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
+    def _referred(self, text: str) -> Commit | None:
+        """The commit of a tag or branch. Either may look like a date, `20240301`."""
+        from dulwich.object_store import peel_sha
+        from dulwich.refs import DiskRefsContainer
+
+        refs = DiskRefsContainer(self._common)
+        for prefix in ("refs/tags/", "refs/heads/", "refs/remotes/"):
+            _, object_id = refs.follow(f"{prefix}{text}".encode())  # type: ignore[arg-type]
+            if object_id is None:
+                continue
+            try:
+                return self.commit(peel_sha(self._store, object_id)[1].id.decode())
+            except KeyError as error:
+                raise UsageError(
+                    f"the commit of {text} is not in this clone of {self.name}; fetch it, or name a date"
+                ) from error
+        return None
+
     def _named(self, text: str) -> Commit:
         ids = self._store.iter_prefix(text.encode()) if re.fullmatch("[0-9a-f]{4,64}", text) else ()
         commits = {one.decode() for one in ids if self._store.get_raw(one)[0] == _COMMIT}
         if len(commits) != 1:
-            raise UsageError(f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01 or an id")
+            raise UsageError(
+                f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id, a tag or a branch"
+            )
         return self.commit(commits.pop())
 
     def _root(self, tree: str) -> str | None:

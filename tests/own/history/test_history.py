@@ -3,6 +3,7 @@
 import os
 import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from dulwich.objects import Commit, ShaFile
@@ -166,15 +167,32 @@ def test_a_side_branch_asks_and_its_merge_does_not(story):
     assert "Side branch" not in prompts
 
 
-@pytest.mark.parametrize("since", [30, "id", "short"])
+@pytest.mark.parametrize("since", [30, "id", "short", "branch"])
 def test_since_is_a_date_or_a_commit(story, since):
     with history_of(story.folder) as history:
         commit = history.commit(story.ids[30])
-        text = {30: commit.day, "id": commit.id, "short": commit.id[:10]}[since]
+        text = {30: commit.day, "id": commit.id, "short": commit.id[:10], "branch": "master"}[since]
         questions = commit_questions(history, CommitOptions(since=text))
         oldest = history.time_of(text)
         assert all(history.commit(task.change.commit).time > oldest for task in questions.tasks)
-        assert questions.tasks
+        assert bool(questions.tasks) == (since != "branch")
+
+
+def test_a_tag_wins_over_a_date_and_may_lack_its_commit(tmp_path):
+    story = write(tmp_path / "tagged.git")
+    tags = story.folder / "refs" / "tags"
+    (tags / "20231117").write_text(story.ids[30] + "\n")
+    (tags / "lost").write_text("1" * 40 + "\n")
+    with history_of(story.folder) as history:
+        assert history.time_of("20231117") == history.commit(story.ids[30]).time
+        with pytest.raises(UsageError, match="is not in this clone of tagged; fetch it"):
+            history.time_of("lost")
+
+
+def test_no_more_trees_are_searched_than_asked(result, story):
+    with history_of(story.folder) as history:
+        (one,) = commit_questions(history, replace(OPTIONS, windows=1)).windows
+    assert one.base == result[0].windows[0].base
 
 
 def test_an_unknown_commit_is_named(story):
