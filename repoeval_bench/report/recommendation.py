@@ -132,11 +132,8 @@ def _sure(recommendation: Recommendation) -> str:
     is_significant = any(recommendation.current.label in one.worse for one in recommendation.evidence)
     tried = len(_measured_labels(recommendation))
     if is_significant:
-        return f" The gain is significant, also when adjusted for all {tried} candidates."
-    return (
-        f" The gain is clear in this one comparison, but not significant when adjusted for all {tried} candidates: "
-        "likely, not proven."
-    )
+        return f" The gain is significant among all {tried} candidates."
+    return f" The gain is clear in this one comparison, but not among all {tried} candidates: likely, not proven."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
@@ -486,7 +483,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"Its expected loss is {lost}: the truly best candidate is ahead by that on average (by 0 if it is this one)."
+    return f"Its expected loss is {lost}: how far the truly best candidate is ahead, on average."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
