@@ -27,8 +27,8 @@ Span = tuple[int, int]
 class CkChunker(Cutter):
     """Every definition, nested ones too, and the code between them; overlapping windows of what is larger.
 
-    A method is also in its class's chunk. A window has nine tenths of `chunk_size` characters, and two ninths of them repeat the window before. Every line is
-    in a chunk.
+    A method is also in its class's chunk. A window has nine tenths of `chunk_size` characters, and two ninths of them
+    repeat the window before. Every line is in a chunk.
     """
 
     name: ClassVar[str] = "ck"
