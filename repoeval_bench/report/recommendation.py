@@ -133,7 +133,7 @@ def _sure(recommendation: Recommendation) -> str:
     tried = len(_measured_labels(recommendation))
     if is_significant:
         return f" The gain is significant among all {tried} candidates."
-    return f" The gain is clear in this one comparison, but not among all {tried} candidates: likely, not proven."
+    return f" The gain is clear in this comparison, but not among all {tried} candidates: likely, not proven."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
