@@ -190,7 +190,7 @@ app = CommandGroup(
         click.Option(
             ["--variables"],
             is_flag=True,
-            help="Take options that are missing from environment variables such as CHUNKER, as make sets them.",
+            help="If an option is not given, take it from an environment variable such as CHUNKER; make uses this.",
         )
     ],
 )

@@ -90,9 +90,9 @@ def recommend_command(
     its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
     In a git repository, the subjects of suitable commits are queries for the lines that they changed and up to five
-    around each. Docstrings are used if there are fewer than 60. For small code bases the answer leans on results
-    measured on other repositories. An answer by BM25 is printed before the embedding model begins. The same command
-    resumes an interrupted one.
+    around each. With fewer than 60 such commits, docstrings are the queries. For small code bases the answer leans on
+    results measured on other repositories. An answer by BM25 is printed before the embedding model begins. The same
+    command resumes an interrupted one.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
     _check(request, execution, report, home)

@@ -39,7 +39,9 @@ class Option:
     required: bool = False
 
     def __str__(self) -> str:
-        return self.name if self.default in (None, "") else f"{self.name}={self.default}"
+        if self.required or self.default == "":
+            return self.name
+        return f"{self.name}={'none' if self.default is None else self.default}"
 
     def marker(self, kind: type[Any]) -> Any:
         """Return what is written about it in its annotation by an object of this class, or None."""

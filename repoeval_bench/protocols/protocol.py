@@ -94,7 +94,7 @@ class Protocol:
             "definitions come from reading the code, not from running it, so dynamic names do not count": (
                 self.of_definitions
             ),
-            "a docstring shares more words with its code than others' queries do": self.tasks == "docstring",
+            "docstrings share more words with their code than people's own queries do": self.tasks == "docstring",
             "about half of these queries do not describe what their test calls": self.tasks == "tests",
             "the targets are the lines around what one author changed; other lines may answer as well": self.tasks
             == "commits",

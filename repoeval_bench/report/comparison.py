@@ -47,7 +47,7 @@ from repoeval_bench.report.text import (
     outcome_name,
     short_names,
 )
-from repoeval_bench.report.verdict import WordedVerdict
+from repoeval_bench.report.verdict import UNCORRECTED, WordedVerdict
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.view import RunView
 
@@ -87,14 +87,16 @@ def skipped_notes(chunkers: Iterable[str]) -> list[str]:
 def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
     """Return every printed measure of one run, or the mean of each of several runs and its difference with the verdict.
 
-    The notes begin with what changes the reading most: what is missing, then other causes of the scores.
+    The notes begin with what changes the reading most: what is missing, what looks like a contradiction, then other
+    causes of the scores.
     """
-    notes = [*skipped_notes(skipped), *verdict.notes]
+    missing = skipped_notes(skipped)
     if len(runs) == 1:
-        return score_table(runs[0], [*notes, *losses(runs[0]), *ceiling_notes(runs[0])])
+        return score_table(runs[0], [*missing, *verdict.notes, *losses(runs[0]), *ceiling_notes(runs[0])])
     lost = [f"{name}: {line}" for name, run in zip(_names(runs), runs, strict=True) for line in losses(run)]
     table = _differences(runs, verdict)
-    return replace(table, notes=(*notes, *table.notes, *verdict.tests, *lost))
+    first, later = ((), table.notes) if UNCORRECTED in verdict.text else (table.notes, ())
+    return replace(table, notes=(*missing, *first, *verdict.notes, *later, *verdict.tests, *lost))
 
 
 def answer_markdown(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> str:

@@ -131,7 +131,9 @@ def _sure(recommendation: Recommendation) -> str:
     assert recommendation.current is not None
     is_significant = any(recommendation.current.label in one.worse for one in recommendation.evidence)
     tried = len(_measured_labels(recommendation))
-    return f" Adjusted for all {tried} candidates, the gain is {'' if is_significant else 'not '}significant."
+    if is_significant:
+        return f" The gain is significant among all {tried} candidates."
+    return f" The gain is clear in this comparison, but not among all {tried} candidates: likely, not proven."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
@@ -149,7 +151,7 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
         less = 1 - new / old
-        parts.append(f"an edit embeds {_percent(abs(less))} {'less' if less >= 0 else 'more'} text again")
+        parts.append(f"after an edit {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is re-embedded")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 
@@ -332,7 +334,8 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
-        sized = " (size class)" if " at " in setup.candidate else ""
+        size = recommendation.candidates[setup.candidate].size
+        sized = f" (mean chunk as {BASELINE}:max_nws={size})" if " at " in setup.candidate else ""
         loss = f"{setup.candidate}{sized}, expected loss {in_points(setup.expected_loss)}{beside}"
         if setup.candidate == choice:
             loss = named
@@ -414,7 +417,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes = [f"skipped: {line}" for line in recommendation.skipped]
     if any(recommendation.candidates[one.name].size for one in shown):
         like = f"{BASELINE}:max_nws=N"
-        notes.append(f"at N: size class, tuned to the mean chunk of {like} within 5 % if possible; limits differ")
+        notes.append(f"at N: the mean chunk is that of {like}, within 5 % if possible; chunkers' own limits differ")
     if few_queries := _few(recommendation):
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
     notes += _meanings(recommendation)
@@ -480,7 +483,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"Its expected loss is {lost}: the lead of the truly best candidate, 0 if this is it."
+    return f"Its expected loss is {lost}: how far the truly best candidate is ahead, on average."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -50,6 +50,10 @@ _LONGEST = 28
 """Most characters of a run's name in the verdict, so that it fits in four lines."""
 
 
+UNCORRECTED = "The interval is not corrected."
+"""The sentence of a verdict where p is corrected and the interval beside it, which excludes 0, is not."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WordedVerdict:
     """A verdict in words: `text` of at most four lines of 80 columns, caveats, notes on the tests, and the record.
@@ -131,12 +135,12 @@ def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
             return f"{best} wins {where} with {reached}: it is {leads}. {both} significant ({sure})."
         case Result.CARRIED:
             leads = _ahead(verdict.others, names)
-            return f"No clear winner {where}: {best} is first with {reached}: it is {leads}. {_carried(verdict, names)}"
+            return f"No clear winner {where}: {best} is first with {reached}. It is {leads}. {_carried(verdict, names)}"
         case _:
             says = f"No significant {'winner' if len(verdict.others) > 1 else 'difference'}"
             if all(rival.verdict.outcome is Outcome.BORDERLINE for rival in verdict.close):
                 says = "Borderline"
-            return f"{says} {where}: {best} is first with {reached}: it is {_close(verdict, names)}"
+            return f"{says} {where}: {best} is first with {reached}. It is {_close(verdict, names)}"
 
 
 def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
@@ -158,8 +162,9 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Return which runs may be as good as the best, and which are not."""
     first, *rest = [rival for rival in verdict.close if rival.verdict.outcome is not Outcome.CARRIED]
     sure = _p(first.p_adjusted)
-    if first.ci and not first.ci[0] <= 0 <= first.ci[1]:
-        sure += ", corrected for few files; the interval is not"
+    is_surprising = first.ci and not first.ci[0] <= 0 <= first.ci[1]
+    if is_surprising:
+        sure = f"corrected {sure}"
     nearest = f"{_estimate(first.lead, first.ci)} ahead of {names[first.run.run_id]} ({sure})"
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
@@ -167,7 +172,7 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
         text += f" Its lead over {_short_list(carried, names)} comes from one {kind}."
     if verdict.significantly_worse:
         text += f" Significantly worse: {_short_list(verdict.significantly_worse, names)}."
-    return text
+    return f"{text} {UNCORRECTED}" if is_surprising else text
 
 
 def _short_list(rivals: Sequence[Rival], names: Mapping[str, str]) -> str:

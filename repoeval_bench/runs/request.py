@@ -180,7 +180,9 @@ class DataRequest(Request):
         tuple[str, ...] | None,
         Flag("Only these repositories, separated by blanks or commas.", key="repositories", words=True),
     ] = None
-    limit: Annotated[int | None, Ge(1), Le(EXACT), Flag("Only the first N tasks.", "N")] = None
+    limit: Annotated[
+        int | None, Ge(1), Le(EXACT), Flag("Only the first N tasks; all may be from one repository.", "N")
+    ] = None
     questions: Annotated[
         str | None,
         Flag(

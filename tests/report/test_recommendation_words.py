@@ -75,7 +75,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
         assert low < gain.difference < high
         assert (low > 0) == first.startswith("Switch")
         assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in " ".join(answer_lines(result)[:2])
-        sure = "Adjusted for all 2 candidates, the gain is significant."
+        sure = "The gain is significant among all 2 candidates."
         assert (sure in first) == first.startswith("Switch")
 
 
@@ -84,7 +84,7 @@ def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_p
     alone = result.model_copy(
         update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
     )
-    assert "Adjusted for all 2 candidates, the gain is not significant." in answer_lines(alone)[0]
+    assert "comparison, but not among all 2 candidates: likely, not proven." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
@@ -165,7 +165,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 88 % of the definitions that the code uses (20 files) and 88 % of the lines")
     assert measured.endswith(
-        "Its expected loss is less than 0.1 percentage points: the lead of the truly best candidate, 0 if this is it."
+        "Its expected loss is less than 0.1 percentage points: how far the truly best candidate is ahead, on average."
     )
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25, "

@@ -163,7 +163,10 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
     words = verdict(runs, [near])
     assert words.text.startswith("Borderline under protocol context: c is first")
-    assert words.text.endswith(", corrected for few files; the interval is not).")
+    assert words.text.endswith("(corrected p < 0.0001). The interval is not corrected.")
+    assert answer_table(runs, words).notes[-2].startswith("p is corrected")  # as its text says it
+    beside = replace(lost, primary=False)
+    assert answer_table(runs, verdict(runs, [clear, beside])).notes[0].startswith("p is corrected")
     assert any(note.startswith("borderline: the adjusted p is so near 0.05") for note in words.notes)
 
 

@@ -51,8 +51,8 @@ class RecommendRequest(DataRequest):
     purpose: Annotated[
         str,
         Flag(
-            "Purpose of the chunks: completion (code that must see definitions), search (natural-language queries), or "
-            "both.",
+            "Purpose of the chunks: completion (find the definitions that new code will use), search (natural-language "
+            "queries), or both.",
             "NAME",
             spelled="--for",
         ),

@@ -27,7 +27,7 @@ _NAMES = {"python": "python", "java": "java", "csharp": "csharp", "typescript": 
 @CHUNKERS.register(requires=("astchunk",))
 @dataclass(frozen=True, slots=True)
 class AstchunkChunker(Peer):
-    """The cAST authors' own package (extra `astchunk`); several of its chunks on the same lines count as one."""
+    """The cAST authors' own package (extra `astchunk`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "astchunk"
     max_chunk_size: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500

@@ -26,7 +26,7 @@ from repoeval_bench.core.spans import LineSpan
 @CHUNKERS.register(requires=("chunkhound",))
 @dataclass(frozen=True, slots=True)
 class ChunkhoundChunker(Peer):
-    """ChunkHound's parser (extra `chunkhound`); several of its chunks on the same lines count as one."""
+    """ChunkHound's parser (extra `chunkhound`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "chunkhound"
     max_chunk_size: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = 1200

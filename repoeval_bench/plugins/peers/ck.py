@@ -25,10 +25,10 @@ Span = tuple[int, int]
 @CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class CkChunker(Cutter):
-    """Each definition with its lines, a method in its class's chunk too; the lines between; windows of the large ones.
+    """Every definition, nested ones too, and the code between them; overlapping windows of what is larger.
 
-    A window has nine tenths of `chunk_size` characters, and two ninths of them repeat the window before. Every line is
-    in a chunk.
+    A method is also in its class's chunk. A window has nine tenths of `chunk_size` characters, and two ninths of them
+    repeat the window before. Every line is in a chunk.
     """
 
     name: ClassVar[str] = "ck"

@@ -35,7 +35,7 @@ _OVERLAP = 5
 )
 @dataclass(frozen=True, slots=True)
 class HaystackChunker(Peer):
-    """Haystack's PythonCodeSplitter (extra `haystack`), its telemetry switched off; its own sizes are 20 to 100."""
+    """Haystack's PythonCodeSplitter (extra `haystack`), telemetry switched off; by itself it takes 20 to 100 lines."""
 
     name: ClassVar[str] = "haystack"
     max_effective_lines: Annotated[Size, Doc("lines of 45 characters that a chunk comes near to")] = 45

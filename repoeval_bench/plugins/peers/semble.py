@@ -22,7 +22,7 @@ from repoeval_bench.core.source import SourceFile
 @CHUNKERS.register(requires=("semble",))
 @dataclass(frozen=True, slots=True)
 class SembleChunker(Peer):
-    """Semble's chunker (extra `semble`); its own size is 750."""
+    """Semble's chunker (extra `semble`); Semble itself cuts at 750 bytes."""
 
     name: ClassVar[str] = "semble"
     chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
