@@ -29,15 +29,12 @@ def rows(name):
 
 def compute_again(data, tmp_path, *source):
     """Each cell by the command in its row; the commit there may be older than this code, and its run id another hash."""
-    # Rows under `uses` have the gold from before the tier `distinctive` went, and npm-12 asks more docstrings now:
-    # data/leaderboard/README.md says so.
     # The seed draws no row of semble and chunkhound, which are not in the extra `all`.
     by_bm25 = [
         row
         for row in rows("leaderboard.csv")
-        if row["dataset"].startswith(data) and row["embedder"] == "none" and row["protocol"] != "uses"
+        if row["dataset"].startswith(data) and row["embedder"] == "none"
         if row["chunker"].partition(":")[0] not in GONE and "expand" not in row["run_id"]
-        if (data, row["protocol"]) != ("pack-npm-12", "docstring")
     ]
     for row in random.Random(21).sample(by_bm25, SAMPLE[data]):
         words = shlex.split(row["command"], comments=True)[1:]
