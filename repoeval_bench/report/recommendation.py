@@ -133,7 +133,7 @@ def _sure(recommendation: Recommendation) -> str:
     tried = len(_measured_labels(recommendation))
     if is_significant:
         return f" The gain is significant among all {tried} candidates."
-    return f" The gain is clear in this comparison, but not among all {tried} candidates: likely, not proven."
+    return f" The interval is of this pair alone: among all {tried} candidates the gain is not significant."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:

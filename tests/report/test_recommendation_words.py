@@ -84,7 +84,7 @@ def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_p
     alone = result.model_copy(
         update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
     )
-    assert "comparison, but not among all 2 candidates: likely, not proven." in answer_lines(alone)[0]
+    assert "of this pair alone: among all 2 candidates the gain is not significant." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
