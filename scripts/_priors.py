@@ -53,8 +53,7 @@ def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
 
 def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
     by_name: defaultdict[str, list[RunView]] = defaultdict(list)
-    # `recommend` scores its choice once more, by the few measures of how much to read.
-    for run in {run.metrics.chunker: run for run in sorted(runs, key=lambda run: len(run.scores.values))}.values():
+    for run in runs:
         by_name[Spec.parse(run.metrics.chunker).name].append(run)
     by_candidate = {
         (name, size): run

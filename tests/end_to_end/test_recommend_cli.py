@@ -56,6 +56,8 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert result["too_few_queries"].keys() <= {"uses"}
     (one,) = result["retrievers"]
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
+    # A run for each candidate and protocol: what the first chunks show is scored from a stored ranking.
+    assert len(result["runs"]) == 2 * len(candidates)
     assert f"in the first chunks of {result['choice']['name']} by BM25: " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")

@@ -1,6 +1,7 @@
 """Facts beside a recommendation's choice: costs, its lead by other golds, and retrievers on its chunks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -19,15 +20,17 @@ from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
-from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.metrics import ChunkPlace, Context, score_run
+from repoeval_bench.metrics import RunScores, score_run
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
+from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.judgements import count_lines
+from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.planning import Plan, make_plan
+from repoeval_bench.runs.records import Means
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
@@ -127,60 +130,59 @@ def new_chunks(spec: str, edits: Sequence[FileEdit]) -> NewChunks | None:
 
 def with_golds(
     recommendation: Recommendation,
-    benchmark: Benchmark | None,
+    selected: Callable[[RunRequest], Benchmark],
     runs: Mapping[RunRequest, Sequence[tuple[SizedChunker, RunView]]],
 ) -> Recommendation:
-    """Return the recommendation with the choice's lead over its rival by each gold; `benchmark` has the questions.
+    """Return the recommendation with the choice's lead over its rival by each gold of commits.
 
-    The rival is the current candidate, or else the one with the next smallest expected loss.
+    `selected` returns the tasks that a setting scores. The rival is the current candidate, or else the one with the
+    next smallest expected loss.
     """
     decision, current = recommendation.decision, recommendation.current
     deciding = {(one.protocol, one.retriever) for one in recommendation.evidence if one.protocol == "commits"}
-    if decision is None or benchmark is None or not deciding:
+    if decision is None or not deciding:
         return recommendation
     names = [one.name for one in decision.candidates]
     rival = current.label if current and current.gains else names[1]
-    pairs = []
+    leads = []
+    plans: dict[str, Plan] = {}
     for request, of_request in runs.items():
         if (request.protocol, request.retriever) in deciding:
             by_label = {candidate.label: run for candidate, run in of_request}
-            pairs.append((by_label[names[0]], by_label[rival]))
-    lines = count_lines(benchmark, Protocol.parse("commits"))
-    score = partial(_scores, benchmark, lines)
-    leads = [
-        {
-            gold: first - second
-            for (gold, first), second in zip(score(choice).items(), score(other).values(), strict=True)
-        }
-        for choice, other in pairs
-    ]
+            for label in (names[0], rival):
+                # The chunks are the same by each retriever.
+                plans[label] = plans.get(label) or _plan(selected(request), request, recommendation.candidates[label])
+            first, second = (_by_gold(by_label[label], request, plans[label]) for label in (names[0], rival))
+            leads.append({gold: first[gold] - second[gold] for gold in first})
     differences = {gold: sum(lead[gold] for lead in leads) / len(leads) for gold in leads[0]}
     return recommendation.model_copy(update={"lead": GoldLead(rival=rival, differences=differences)})
 
 
-def _scores(benchmark: Benchmark, lines: Mapping[str, Sequence[int]], run: RunView) -> dict[str, float]:
-    """Return the mean of the run's headline measure by each gold that some question has, from its stored ranking."""
-    places, rankings = {}, {}
-    for row in run.log_rows():
-        rankings[row.query_id] = [(hit.chunk_id, hit.score) for hit in row.ranked]
-        for hit in row.ranked:
-            if hit.file is not None:
-                span = LineSpan(hit.start_line or 0, hit.end_line or 0)
-                places[hit.chunk_id] = ChunkPlace(hit.file, span, hit.header_nws or 0)
-    tasks = [task for task in benchmark.tasks if task.task_id in rankings]
-    qrels, measure = run.qrels(), run.metrics.headline_measure or ""
+def _by_gold(run: RunView, request: RunRequest, plan: Plan) -> dict[str, float]:
+    """Return the mean of the run's headline measure by each gold that some query has."""
+    measure = run.metrics.headline_measure or ""
     means = {}
     for name in COMMIT_GOLDS:
-        golds = {task.task_id: gold_of(task, Protocol.parse(f"commits+gold={name}")) for task in tasks}
-        gold = {task_id: places for task_id, places in golds.items() if places}
-        if not gold:
-            continue
-        ranked = {task_id: rankings[task_id] for task_id in gold}
-        judged = {task_id: gains for task_id, gains in qrels.items() if task_id in gold}
-        scores = score_run(ranked, judged, (measure,), Context(places=places, gold=gold, line_nws=lines))
-        values = scores.values[measure]
-        means[name] = float(sum(values) / len(values))
+        protocol = Protocol.parse(f"commits+gold={name}")
+        with_gold = {task.task_id for task in plan.benchmark.tasks if gold_of(task, protocol)}
+        if with_gold:
+            scores = _rescored(run, request, replace(plan, protocol=protocol), [measure])
+            values = [value for one, value in zip(scores.query_ids, scores[measure], strict=True) if one in with_gold]
+            means[name] = float(sum(values) / len(values))
     return means
+
+
+def _plan(selected: Benchmark, request: RunRequest, candidate: SizedChunker) -> Plan:
+    """Return the chunks that a candidate's run has searched."""
+    chunker, protocol = make_chunker(candidate.spec), request.resolved_protocol()
+    return make_plan(selected, protocol, (), chunker, skip_errors=request.skip_errors)[0]
+
+
+def _rescored(run: RunView, request: RunRequest, plan: Plan, measures: Sequence[str]) -> RunScores:
+    """Score the stored ranking of a run by other measures, or by the gold of the plan's protocol."""
+    around = choose_retriever(request.retriever).around
+    judged = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, measures, around=around)
+    return score_run(run.rankings(), judged.qrels, measures, judged.context)
 
 
 DEPTHS = (5, 10, 20)
@@ -209,70 +211,44 @@ def with_retrievers(
         for benchmark, settings, named in benchmarks
         if any(setting.protocol == protocol for setting in settings)
     )
-    stored = {
-        candidate.label: (setting, run)
-        for setting, of_setting in runs.items()
-        if setting.protocol == protocol
-        for candidate, run in of_setting
-    }
+    setting = next(one for one in runs if one.protocol == protocol)
     current = [recommendation.current.label] if recommendation.current else []
     choices, ids = [], list(recommendation.runs)
     for label in dict.fromkeys([recommendation.choice.label, *current]):
-        setting, run = stored[label]
-        of_each = _of_each(setting, run, recommendation.candidates[label].spec, names, benchmark, named, **where)
-        if len(of_each) > 1:  # a single one is among the runs already
-            ids += [of_retriever.run_id for of_retriever in of_each.values()]
-        compared = _choice_of(recommendation, label, protocol, of_each) if of_each else None
-        if compared and (compared.readings or len(of_each) > 1):
-            choices.append(compared)
+        candidate = recommendation.candidates[label]
+        update = (named.model_dump() if named else {}) | {"chunker": candidate.spec}
+        requests = [setting.model_copy(update=update | {"retriever": name}) for name in names]
+        runner = Runner(requests, benchmark=benchmark, **where)
+        stored = {one.retriever: next(runner.runs_of(one, reuse=True)) for one in runner.settings}
+        of_each = {name: one for name, one in stored.items() if one is not None}
+        ids += [one.run_id for one in of_each.values()]
+        if not of_each:
+            continue
+        first = "bm25" if "bm25" in of_each else next(iter(of_each))
+        scores = retrievers_of(of_each, first)
+        best = max(scores, key=lambda one: one.mean).retriever
+        request = setting.model_copy(update={"retriever": best})
+        plan = _plan(runner.selected(request), request, candidate)
+        readings = _readings(of_each[best], request, plan, recommendation.tokens(label))
+        if readings or len(of_each) > 1:
+            choices.append(RetrieverChoice(label=label, protocol=protocol, best=best, scores=scores, readings=readings))
     return recommendation.model_copy(update={"retrievers": tuple(choices), "runs": tuple(dict.fromkeys(ids))})
 
 
-def _budgets(run: RunView) -> dict[int, int]:
-    """Return the characters of so many chunks of mean size."""
-    sizes = run.metrics.chunk_nws
-    return {depth: round(depth * sizes.mean) for depth in DEPTHS} if sizes else {}
+def _readings(run: RunView, request: RunRequest, plan: Plan, tokens: float | None) -> tuple[Reading, ...]:
+    """Return what a run shows after as many characters as 5, 10 and 20 chunks of mean size; `tokens` are those of 10.
 
-
-def _at(measure: str, budget: int) -> str:
-    return f"{measure.removesuffix('_auc')}@{budget}"
-
-
-def _of_each(
-    setting: RunRequest,
-    run: RunView,
-    spec: str,
-    names: Sequence[str],
-    benchmark: Benchmark,
-    named: DataRequest | None,
-    **where: Any,
-) -> dict[str, RunView]:
-    """Return the run of a chunker by each retriever that can make it; the measures are at fixed numbers of chunks."""
-    measure = run.metrics.headline_measure or ""
-    read = [_at(measure, budget) for budget in _budgets(run).values()] if measure.endswith("_auc") else []
-    update = (named.model_dump() if named else {}) | {"chunker": spec, "measures": (measure, *read)}
-    requests = [setting.model_copy(update=update | {"retriever": name}) for name in names]
-    runner = Runner(requests, benchmark=benchmark, **where)
-    of_each = {}
-    for one in runner.settings:
-        if (done := next(runner.runs_of(one, reuse=True))) is not None:
-            of_each[one.retriever] = done
-    return of_each
-
-
-def _choice_of(
-    recommendation: Recommendation, label: str, protocol: str, of_each: Mapping[str, RunView]
-) -> RetrieverChoice:
-    """Compare the retrievers with BM25, or the first one, and read the best one's runs at each depth."""
-    first = "bm25" if "bm25" in of_each else next(iter(of_each))
-    scores = retrievers_of(of_each, first)
-    best = max(of_each, key=lambda name: next(one.mean for one in scores if one.retriever == name))
-    run, tokens = of_each[best], recommendation.tokens(label)
-    means = run.metrics.over(run.metrics.headline)
-    measure = run.metrics.headline_measure or ""
-    readings = [
-        Reading(chunks=depth, share=means[_at(measure, budget)], tokens=None if tokens is None else tokens * depth / 10)
-        for depth, budget in _budgets(run).items()
-        if _at(measure, budget) in means
-    ]
-    return RetrieverChoice(label=label, protocol=protocol, best=best, scores=scores, readings=tuple(readings))
+    None where the headline is no area over budgets.
+    """
+    measure, sizes = run.metrics.headline_measure or "", run.metrics.chunk_nws
+    if sizes is None or not measure.endswith("_auc"):
+        return ()
+    at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.mean)}" for depth in DEPTHS}
+    scores = _rescored(run, request, plan, [*at.values()])
+    repos = dict(zip(run.scores.query_ids, run.scores.repos, strict=True))
+    columns = {name: values.tolist() for name, values in scores.values.items()}
+    means = Means.of(columns, [repos[query_id] for query_id in scores.query_ids]).over(run.metrics.headline)
+    return tuple(
+        Reading(chunks=depth, share=means[name], tokens=None if tokens is None else tokens * depth / 10)
+        for depth, name in at.items()
+    )

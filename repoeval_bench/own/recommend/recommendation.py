@@ -188,7 +188,7 @@ def recommend(
         remember(first, results)
         _say_first(first, len(specs) * len(by_model))
     answering.gather(by_model, deadline, progress)
-    answer = with_golds(answering.answer(), history.benchmark if history else None, answering.runs)
+    answer = with_golds(answering.answer(), answering.selected, answering.runs)
     edits = read_reference_sets().edits
     answer = with_costs(answer, benchmark, answering.runs, history, also["ratio"], reference=edits, executor=pool)
     names = compared or (*request.retrievers, *(() if "retrievers" in fields else BESIDE))
@@ -333,6 +333,10 @@ class _Answering:
                     self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                     self._failed += 1
                 progress.log(setting, of_size)
+
+    def selected(self, setting: RunRequest) -> Benchmark:
+        """Return the tasks that a setting scores."""
+        return self._runner_of[setting].selected(setting)
 
     def so_far(self, setting: RunRequest) -> str | None:
         """Return the label of the choice by the runs of one setting alone."""

@@ -105,28 +105,9 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
             not_ranked[run.run_id] = str(error)
         else:
             checked.append(run)
-    for run, other in _repeats(checked):
-        checked.remove(run)
-        not_ranked[run.run_id] = f"{other.run_id} ranks the same, and more measures are scored"
     ranked = [_leaderboard(group) for group in progress(_groups(checked), desc="rank", unit="leaderboards")]
     ranked.sort(key=lambda one: (one.dataset, one.protocol, one.precision, one.k, one.measure, one.entries[0].run_id))
     return Leaderboards(tuple(ranked), not_ranked)
-
-
-def _repeats(runs: Sequence[RunView]) -> list[tuple[RunView, RunView]]:
-    """Return each run that differs from another in its measures alone, and that one: both would count in Holm."""
-    richest: dict[str, RunView] = {}
-    repeats = []
-    for run in sorted(runs, key=lambda run: -len(run.scores.values)):
-        config, measure = run.manifest.config, headline_measure([run])
-        if config is None:
-            continue
-        scores = run.scores.values[measure].tobytes().hex()
-        request = config.model_copy(update={"measures": ()}).model_dump_json()
-        first = richest.setdefault(f"{run.metrics.dataset.fingerprint} {request} {measure} {scores}", run)
-        if first.scores.values.keys() != run.scores.values.keys():
-            repeats.append((run, first))
-    return repeats
 
 
 def run_folders(results: Path) -> list[RunView]:

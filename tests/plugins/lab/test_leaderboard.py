@@ -95,23 +95,6 @@ def test_precisions_are_kept_apart_and_a_run_without_vectors_fits_one(results):
     assert result.n_runs == 4
 
 
-def test_a_ranking_that_is_scored_twice_is_on_the_board_once(results):
-    """As `recommend` leaves it: it scores its choice again by the measures of one line of its answer."""
-    stored_run(results, "a", 0.5, chunker="fixed:max_nws=100")
-    stored_run(results, "b", 0.7, chunker="fixed:max_nws=200")
-    again = write_run(
-        results / "again",
-        {"line_rprec": [0.7 * (1 + part) for part in (-0.5, 0.1, -0.1, 0.3, 0.2, -0.4, 0.6, -0.2)]},
-        files=[f"f{i}.py" for i in range(8)],
-        headline_measure="line_rprec",
-        ceilings={"micro": {"line_rprec": 0.9}},
-        chunker="fixed:max_nws=200",
-    )
-    result = leaderboards(run_folders(results))
-    assert [entry.run_id for entry in result.ranked[0].entries] == ["b", "a"]
-    assert "ranks the same" in result.not_ranked[again.run_id]
-
-
 def test_equal_scores_share_a_rank(results):
     for name, mean in (("c", 0.5), ("a", 0.5), ("b", 0.7), ("d", 0.3)):
         stored_run(results, name, mean)
