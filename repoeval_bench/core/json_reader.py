@@ -75,7 +75,7 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     # Split at LF alone: a JSON string may contain U+2028 and similar characters.
     for number, line in enumerate(stream, start=1):
         text = line.removeprefix(_BOM) if number == 1 else line
-        if text and not text.isspace():
+        if text.strip():
             yield number, text
 
 

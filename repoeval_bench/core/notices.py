@@ -1,7 +1,6 @@
 """Notices: lines for the user who waits, such as the origin of data or what is left out. They are no result.
 
-They are records of one logger, so that scripts read them by `logging` and functions need no callback. A command prints
-them on standard error; a job returns those of its worker.
+A command prints them on standard error; a job returns those of its worker.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+# Records of one logger, so that scripts read them by `logging` and functions need no callback.
 NOTICES = logging.getLogger("repoeval_bench")
 
 _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)

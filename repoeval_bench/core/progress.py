@@ -42,10 +42,8 @@ def progress(
     lines: bool = True,
     **options: Any,
 ) -> tqdm[Any]:
-    """A tqdm bar over `items` (or to `.update()` by hand); without a terminal, a line every `SECONDS` (with `lines`).
-
-    In a child process it is silent, because it would overwrite another bar.
-    """
+    """A tqdm bar over `items` (or to `.update()` by hand); with `lines` and no terminal, a line every `SECONDS`."""
+    # In a child process it is silent, because it would overwrite another bar.
     options |= {"leave": False, "miniters": 1, "disable": parent_process() is not None}
     if not sys.stderr.isatty():
         options |= {"file": _Lines(), "mininterval": SECONDS, "delay": SECONDS, "ncols": 0}

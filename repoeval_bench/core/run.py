@@ -18,7 +18,8 @@ Ranking = tuple[tuple[str, float], ...]
 
 
 def in_float32(scores: Iterable[float]) -> array[float]:
-    """Round scores to float32, in which trec_eval compares them; one beyond its range becomes infinite."""
+    """Round scores to float32; one beyond its range becomes infinite."""
+    # trec_eval compares them in this type.
     return array("f", list(scores))
 
 

@@ -1,8 +1,7 @@
 """Syntax trees in lines: the one place where tree-sitter's bytes become lines and characters.
 
 tree-sitter counts UTF-8 bytes, and its rows end at a newline only; all other code here counts characters and the lines
-of `str.splitlines()`. A `Parsed` file returns those lines. A call from Python into the tree costs more than parsing, so
-it lists the children of the requested nodes only, and never walks a whole tree.
+of `str.splitlines()`. A `Parsed` file returns those lines.
 """
 
 from __future__ import annotations
@@ -33,8 +32,8 @@ Child: TypeAlias = "tuple[int, int, Node]"
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 """A child's role: comments and decorators belong to the next node, a closing bracket to the one before."""
 
+# The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text.
 _CACHED = 1_000_000
-"""The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -68,7 +67,9 @@ _FURTHER_LISTS = frozenset(
 
 
 class TreeParser:
-    """A parser of one grammar that caches trees, as a search for a size cuts files again. Threads share nothing."""
+    """A parser of one grammar that caches trees; threads share nothing."""
+
+    # A search for a size cuts files again.
 
     def __init__(self, language: TreeSitterLanguage) -> None:
         self._language = language
@@ -135,6 +136,9 @@ def _query(of: Language, text: str) -> Query:
 
 class Parsed:
     """A file's syntax tree, whose positions are lines of the file."""
+
+    # A call from Python into the tree costs more than parsing, so the children of the requested nodes alone are listed,
+    # and no whole tree is walked.
 
     __slots__ = ("_encoded", "_grammar", "_rows", "_starts", "file", "root")
 

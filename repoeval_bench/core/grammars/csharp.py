@@ -58,7 +58,8 @@ def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _first_branches(text: str) -> str:
-    """A text with blanks for directives and for what is after `#else` and `#elif`: two headers may have one body."""
+    """A text with blanks for directives and for what is after `#else` and `#elif`."""
+    # Two headers, one in each branch, may have one body.
     lines, other = [], list[bool]()
     for line in text.split("\n"):
         directive = _DIRECTIVE.match(line)

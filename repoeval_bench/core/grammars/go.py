@@ -31,16 +31,15 @@ any append bool byte cap clear close comparable complex complex128 complex64 cop
 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune string true uint
 uint16 uint32 uint64 uint8 uintptr
 """
+# A comment that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation.
 _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
-"""A comment of Go that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation."""
 
 
 def _method(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     receiver = child(node, "receiver")
     types = [child(parameter, "type") for parameter in receiver.named_children] if receiver else []
     scope = tuple(base_name(parsed, parameter) for parameter in types[:1] if parameter is not None)
-    for definition in named("method", "method")(parsed, node):
-        yield replace(definition, scope=scope)
+    yield from named("method", "method", scope=scope)(parsed, node)
 
 
 def _type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

@@ -45,8 +45,8 @@ _IDENTIFIERS = (
     "shorthand_property_identifier_pattern",
     "statement_identifier",
 )
+# Node of a pattern -> the field of the part that binds names.
 _BOUND_PART = {"pair_pattern": "value", "object_assignment_pattern": "left", "assignment_pattern": "left"}
-"""Node of a pattern -> the field of the part that binds names."""
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
@@ -61,14 +61,12 @@ def unwrapped(value: Node | None) -> Node | None:
         while callee is not None and callee.type == "call_expression":  # connect(state)(function …)
             callee = child(callee, "function")
         owner = child(callee, "object") if callee is not None and callee.type == "member_expression" else callee
-        if owner is None or owner.type != "identifier" or (owner is not callee and not _is_capital(owner)):
+        if owner is None or owner.type != "identifier":
+            return value
+        if owner is not callee and not (owner.text or b"")[:1].isupper():  # a method of some object
             return value
         inner = next((part for part in given.named_children if part.type != "comment"), None) if given else None
     return inner if inner is not None and inner.type in _FUNCTION_VALUES else value
-
-
-def _is_capital(node: Node) -> bool:
-    return (node.text or b"")[:1].isupper()
 
 
 def _valued(
