@@ -1,9 +1,8 @@
 """The registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
 
-A part registers itself where it stands, with its facts: `@CHUNKERS.register(parallel=True)` above a class. The part of
-a room is found by its file, which has its name, or by a walk through the room. A part from outside is named by
-`py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
-registered. `choose` parses and checks the spec of either, and `make` makes the part.
+A part registers itself where it stands, with its facts: `@CHUNKERS.register(parallel=True)` above a class. A part from
+outside is named by `py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`;
+it need not be registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
 docs/api.md has the interface of a part from outside. A measure is a `MeasureDefinition`, and a protocol a `Protocol`.
 The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the kind
@@ -210,8 +209,7 @@ class Kind(Generic[R]):
         file = f"{self._package}.{name.replace('-', '_')}"
         if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
             import_module(file)
-        row = self._in_room(name)
-        if row is None:
+        if (row := self._in_room(name)) is None:
             self._walk()
             row = self._in_room(name)
         if row is None and (point := entry_points(self.group).get(name)):
@@ -222,17 +220,14 @@ class Kind(Generic[R]):
         return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)
 
     def known_or_none(self, name: str) -> R | None:
-        """`known`, but None for a plug-in that cannot be imported: a stored run no longer needs it."""
+        """`known`, but None for a plug-in that cannot be imported."""
         try:
             return self.known(name)
-        except SpecError:
+        except SpecError:  # a stored run no longer needs it
             return None
 
     def find(self, name: str, target: str = "") -> R:
-        """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
-
-        A `py:` module may be in the working folder, as for `python -m`.
-        """
+        """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one."""
         if name == "py":
             return self._from_module(target)
         named = self.known(name)
@@ -244,7 +239,8 @@ class Kind(Generic[R]):
         return named
 
     def is_outside(self, spec: str) -> bool:
-        """Return whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
+        """Return whether a spec names a module, a program or a plug-in."""
+        # Such code may change while the spec stays.
         parsed = Spec.parse(spec)
         if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
             return True
@@ -313,7 +309,9 @@ class Kind(Generic[R]):
 
     def _from_module(self, target: str) -> R:
         name, _, attribute = target.partition(":")
-        _search_working_folder()
+        # The module may be in the working folder, as for `python -m`.
+        if (here := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
+            sys.path.append(here)
         named = f"{self.name} py:{target}: module {name!r}"
         way_out = "run from the folder that holds it, or install it"
         with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
@@ -335,16 +333,13 @@ class Kind(Generic[R]):
         """The row of a part from outside, with its facts if it registers itself; SpecError if it is of another kind."""
         if known := self._registration(loaded):
             return replace(known, name=name, origin=origin)
-        if self.data:
-            if not isinstance(loaded, self.data):
-                expected = f"{self.data.__module__}.{self.data.__qualname__}"
-                raise SpecError(f"{self.name} {where} is a {type(loaded).__name__}; {_a(self.name)} is a {expected}")
-            return self.row(name=name, meaning=getattr(loaded, "meaning", ""), part=loaded, origin=origin)
-        if not callable(loaded):
-            raise SpecError(
-                f"{self.name} {where} is a {type(loaded).__name__}; name a class, or a function that makes one"
-            )
-        return self.row(name=name, meaning=_first_line(loaded), part=loaded, origin=origin)
+        given = f"{self.name} {where} is a {type(loaded).__name__}"
+        if self.data and not isinstance(loaded, self.data):
+            raise SpecError(f"{given}; {_a(self.name)} is a {self.data.__module__}.{self.data.__qualname__}")
+        if not self.data and not callable(loaded):
+            raise SpecError(f"{given}; name a class, or a function that makes one")
+        meaning = getattr(loaded, "meaning", "") if self.data else _first_line(loaded)
+        return self.row(name=name, meaning=meaning, part=loaded, origin=origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,11 +398,6 @@ class ResolvedSpec:
 
 def _first_line(part: object) -> str:
     return (inspect.getdoc(part) or "no description").partition("\n")[0]
-
-
-def _search_working_folder() -> None:
-    if os.getcwd() not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
-        sys.path.append(os.getcwd())  # noqa: PTH109
 
 
 def _a(kind: str) -> str:

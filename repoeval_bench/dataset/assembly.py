@@ -1,7 +1,4 @@
-"""From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets.
-
-A task's gold is a tuple of places, of any number and in any files.
-"""
+"""From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets."""
 
 from __future__ import annotations
 
@@ -9,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.benchmark import TESTS, Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -98,6 +95,14 @@ def with_fingerprint(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, fingerprint=digest)
 
 
+def with_tasks(benchmark: Benchmark, tasks: Iterable[Task], **changes: Any) -> Benchmark:
+    """The benchmark with these tasks alone, the files of their repositories, and other fields changed."""
+    kept = tuple(tasks)
+    repos = {task.repo for task in kept}
+    files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
+    return with_fingerprint(replace(benchmark, tasks=kept, files=files, **changes))
+
+
 def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
     """The benchmark for a key of `TESTS`: `out` leaves the files out; tasks of tests go when a protocol selects.
 
@@ -109,7 +114,7 @@ def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
         return benchmark
     mixed = _with_other_code(benchmark)
     files = {
-        repo: tuple(file for file in of_repo if not (repo in mixed and is_test(file.path)))
+        repo: tuple(file for file in of_repo if not is_test(file.path)) if repo in mixed else of_repo
         for repo, of_repo in benchmark.files.items()
     }
     n_left_out = sum(map(len, benchmark.files.values())) - sum(map(len, files.values()))
@@ -135,9 +140,7 @@ def without_tasks_of_tests(benchmark: Benchmark) -> Benchmark:
         return benchmark
     if not tasks:
         raise DatasetError("only tests give tasks here; choose --tests all")
-    repos = {task.repo for task in tasks}
-    files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=files))
+    return with_tasks(benchmark, tasks)
 
 
 def _with_other_code(benchmark: Benchmark) -> set[str]:
@@ -146,7 +149,8 @@ def _with_other_code(benchmark: Benchmark) -> set[str]:
 
 
 def _line(*values: object) -> bytes:
-    return json.dumps(values).encode() + b"\n"  # JSON keeps fields apart, whatever they hold
+    # JSON keeps fields apart, whatever they hold.
+    return json.dumps(values).encode() + b"\n"
 
 
 def published_subset(benchmark: Benchmark, name: str) -> Benchmark:

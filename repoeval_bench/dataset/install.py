@@ -1,8 +1,7 @@
 """Data sets on disk; each is installed whole or not at all.
 
 `HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is written whole)
-and one folder per tree (renamed into place when complete). Sources never mix, so a part can never fill the gaps of a
-full set.
+and one folder per tree (renamed into place when complete).
 """
 
 from __future__ import annotations
@@ -110,6 +109,7 @@ def install(home: Path, source: Source, task_set: TaskSet) -> InstalledSet:
     done = find_set(home, source.folder, task_set)
     if done is not None and done.is_complete:
         return done
+    # Sources never mix, so a part can never fill the gaps of a full set.
     root = home / "datasets" / source.folder
     way_out = "name another folder with --home or REPOEVAL_HOME"
     with os_errors_as(DatasetError, f"the data set cannot be written to {root}", way_out), alone(root):

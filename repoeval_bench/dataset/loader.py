@@ -123,21 +123,19 @@ def _with_uses(tasks: tuple[Task, ...], uses: Uses | None, files: Mapping[str, S
     """The tasks with what they use, where it is known; definitions in files that are not here are left out."""
     if uses is None:
         return tasks
-    lost = 0
-    resolved = []
-    for task in tasks:
-        task_uses = tuple(
+    here = {
+        task.task_id: tuple(
             use
             for use in uses[task.task_id]
             if (file := files.get(use.definition.file)) and use.definition.lines.end <= file.n_lines
         )
-        lost += len(uses[task.task_id]) - len(task_uses)
-        resolved.append(replace(task, uses=task_uses))
-    if lost:
+        for task in tasks
+    }
+    if lost := sum(len(uses[task_id]) - len(of_task) for task_id, of_task in here.items()):
         NOTICES.info(
             f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out"
         )
-    return tuple(resolved)
+    return tuple(replace(task, uses=here[task.task_id]) for task in tasks)
 
 
 def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
@@ -243,7 +241,6 @@ def _is_remote(source: str) -> bool:
 
 
 def _count_tasks(installed: InstalledSet) -> int:
-    """Tasks of the task set's file, by its lines."""
     return sum(1 for line in installed.task_file.read_bytes().split(b"\n") if line.strip())
 
 

@@ -30,9 +30,8 @@ FOLDER = "folder"
 def read_code(source: str, extensions: Sequence[str] = ()) -> tuple[str, tuple[SourceFile, ...]]:
     """Name and code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs; files by path.
 
-    `extensions` are endings that are read beside those of the ten languages. A notice says what was taken and left out.
-    UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
-    code.
+    `extensions` are endings that are read beside those of the ten languages. UsageError: the source does not exist or
+    is of no known form; DatasetError: it cannot be fetched or read, or has no code.
     """
     with work_folder("sources") as work:
         origin = open_origin(source, work)
