@@ -1,9 +1,8 @@
-"""Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged.
+"""Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged."""
 
-After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that every line of
-a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`) goes
-with the first piece of its body instead of being a chunk of its own.
-"""
+# After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that every line
+# of a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`)
+# goes with the first piece of its body instead of being a chunk of its own.
 
 from __future__ import annotations
 

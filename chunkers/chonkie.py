@@ -1,10 +1,11 @@
 """chonkie's chunkers that need no model, their spans mapped back onto the file.
 
-Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"); bytes for `kind=fast`. Its
-CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
-than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size of those of
-`ast:max_nws=1500`; the realised size is printed beside every score.
+Unit of `chunk_size`: characters, whitespace included; bytes for `kind=fast`.
 """
+
+# chonkie's CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text
+# can be longer than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size
+# of those of `ast:max_nws=1500`.
 
 from __future__ import annotations
 

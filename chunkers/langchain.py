@@ -1,8 +1,6 @@
 """LangChain's RecursiveCharacterTextSplitter with its separators for a language.
 
-Unit of `chunk_size`: characters, whitespace included. The default of 2200 gives chunks of about the size of
-`ast:max_nws=1500` on Python; the realised size is printed beside every score. The library returns strings. Without an
-overlap they follow each other in the file, and are found there in their order.
+The library returns strings. Without an overlap they follow each other in the file, and are found there in their order.
 """
 
 from __future__ import annotations
@@ -50,6 +48,7 @@ class LangchainChunker(Peer):
     """
 
     name: ClassVar[str] = "langchain"
+    # On Python the chunks are of about the size of those of `ast:max_nws=1500`.
     chunk_size: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2200
     chunk_overlap: Annotated[int, Ge(0), Doc("characters that a chunk may repeat of the one before it")] = 0
     language: Annotated[str, Doc("whose separators are used; auto: by the file's name")] = "auto"

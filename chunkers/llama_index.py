@@ -1,9 +1,7 @@
 """LlamaIndex's CodeSplitter, which is Sweep's chunker on tree-sitter.
 
-Unit of `max_chars`: characters, whitespace included; its `chunk_lines` and overlap have no effect in the library and
-are not offered. The library returns stripped strings, which follow each other in the file and are found there in their
-order. The default of 2800 gives chunks of about the size of `ast:max_nws=1500` on Python; the realised size is printed
-beside every score. It refuses a file that begins with a syntax error.
+The library returns stripped strings, which follow each other in the file and are found there in their order. It refuses
+a file that begins with a syntax error.
 """
 
 from __future__ import annotations
@@ -38,6 +36,8 @@ class LlamaIndexChunker(Peer):
     """
 
     name: ClassVar[str] = "llama-index"
+    # On Python the chunks are of about the size of those of `ast:max_nws=1500`. `chunk_lines` and the overlap have no
+    # effect in the library.
     max_chars: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2800
     language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 

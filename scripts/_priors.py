@@ -1,15 +1,19 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for three scripts.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes.
 """
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES
@@ -25,6 +29,7 @@ from repoeval_bench.runs.view import RunView
 FloatArray = NDArray[np.float64]
 
 CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
+GOLDS = ("lines", "exact", "definitions")
 LEAST_TAU = 0.005
 CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 
@@ -40,6 +45,25 @@ class Repository:
     def sample(self) -> Sample:
         """All queries, a cluster for each file."""
         return Sample.micro(self.scores, self.files.tolist())
+
+
+class Estimate:
+    """A mean over repositories, in percentage points, with Student's 95 % interval."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = 100 * np.array(values)
+        self.mean = float(self.values.mean())
+        half = float(t.ppf(0.975, len(values) - 1) * self.values.std(ddof=1) / np.sqrt(len(values)))
+        self.low, self.high = self.mean - half, self.mean + half
+
+    def __format__(self, digits: str) -> str:
+        return " ".join([f"{self.mean:+{digits}}", f"[{self.low:+{digits}}, {self.high:+{digits}}]"])
+
+
+def print_priors(priors: dict[str, Any]) -> None:
+    """Print data/priors.json, with each list of plain values on one line."""
+    plain = re.compile(r"\[[^\[\]{}]*\]")
+    print(plain.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 
 def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:

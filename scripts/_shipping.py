@@ -43,9 +43,6 @@ def dump_places(tasks: Iterable[Task]) -> str:
     """Return the table of tasks."""
     rows = [HEADER]
     for task in tasks:
-        row = (
-            *(task.task_id, task.path, task.context_start, task.body.start, task.body.end),
-            task.function_name or "",
-        )
+        row = (task.task_id, task.path, task.context_start, task.body.start, task.body.end, task.function_name or "")
         rows.append("\t".join(map(str, row)))
     return "\n".join(rows) + "\n"

@@ -366,9 +366,8 @@ def fuzz(rows: int, seed: int, only: str = "", first: int = 0) -> dict[str, Coun
                 counter[what] += 1
                 if what == "fault" and counter[what] <= 3:
                     print(f"--only '{kind}' --first {number} --rows 1 --seed {seed}\n{why}", file=sys.stderr)
-            print(
-                f"{kind:12}", *(f"{counter[name]:10,} {name}" for name in ("accepted", "refused", "fault")), flush=True
-            )
+            outcomes = (f"{counter[name]:10,} {name}" for name in ("accepted", "refused", "fault"))
+            print(f"{kind:12}", *outcomes, flush=True)
     return counts
 
 

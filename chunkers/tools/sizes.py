@@ -1,7 +1,7 @@
 """Match the realised sizes of chunkers: a nominal 1500 gives chunks of different mean sizes in different chunkers.
 
-A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files. It needs
-only files and a spec, and no model. `chunker_name` and `chunker_size` split a spec into chunker and size.
+A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files.
+`chunker_name` and `chunker_size` split a spec into chunker and size.
 """
 
 from __future__ import annotations

@@ -79,8 +79,6 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
 
 def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, int]]:
     """Return the spans of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
-    if not file.text.strip():
-        return []
     spans = []
     for definition in definitions(file, language):
         if definition.kind == "variable" or definition.body is None:

@@ -6,7 +6,7 @@ import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Self
@@ -164,10 +164,6 @@ class Chunk:
             header=header,
             rewritten=rewritten,
         )
-
-    def with_id(self, chunk_id: str, text: str) -> Self:
-        """Return the chunk under another id; `text` is its text as the one object that all such chunks share."""
-        return replace(self, chunk_id=chunk_id, text=text)
 
     @property
     def file(self) -> str:

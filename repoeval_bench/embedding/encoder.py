@@ -127,8 +127,7 @@ class SentenceTransformerEncoder:
     ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
         """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch, longest first.
 
-        `tokens` are the texts' lengths from `count_tokens`. A vector that is zero or not finite is an
-        EmbeddingError.
+        `tokens` are the texts' lengths from `count_tokens`. A zero or non-finite vector is an EmbeddingError.
         """
         files = self.files
         work = side_by_side(

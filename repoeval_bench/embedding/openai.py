@@ -78,10 +78,9 @@ class ServerOptions:
     requires=("openai",),
 )
 class OpenAiEncoder:
-    """Sends texts in batches, some at a time. The server's weights are not known; they may change unseen.
+    """Sends texts in batches, some at a time."""
 
-    It is given every text whole. What it cuts is not known.
-    """
+    # The server is given every text whole. What it cuts is not known, nor are its weights, which may change unseen.
 
     limit = None
     count_tokens = None

@@ -1,7 +1,4 @@
-"""Embedders by name, and the interface of the encoders behind the cache.
-
-A new one is a file in this folder, which registers it.
-"""
+"""Embedders by name, and the interface of the encoders behind the cache. A new one registers itself in its file."""
 
 from __future__ import annotations
 

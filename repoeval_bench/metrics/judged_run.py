@@ -1,8 +1,7 @@
-"""The ranks of relevant chunks as flat arrays, from which every rank-based measure is computed.
+"""The ranks of relevant chunks as flat arrays, from which every rank-based measure is computed."""
 
-Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
-depend on the relevant chunks, not on the depth of the ranking.
-"""
+# Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
+# depend on the relevant chunks, not on the depth of the ranking.
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ IntArray = NDArray[np.int64]
 
 _T = TypeVar("_T")
 
+# Up to this many chunks are looked up one by one; for more, the whole ranking is numbered.
 _FEW = 8
-"""Up to this many chunks are looked up one by one; for more, the whole ranking is numbered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +76,7 @@ class JudgedRun:
     `hits` are the relevant chunks that were retrieved, at their ranks; `relevant` are all relevant chunks, in the best
     order. `depth` (int64, (n_queries,)) is how many chunks were retrieved. `unjudged` counts the queries of the run
     that the qrels lack: they are not scored. `missing` counts the queries of the qrels that the run lacks: they score
-    0. `rankings` and `context` serve the measures that look at more than ranks.
+    0. `rankings` and `context` are for measures that look at more than ranks.
     """
 
     query_ids: tuple[str, ...]
@@ -184,26 +183,23 @@ def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
     hit_gain: list[float] = []
     query: list[int] = []
     gain: list[float] = []
-    missing = 0
     for i, (query_id, gains) in enumerate(qrels.items()):
         relevant = _relevant(query_id, gains)
         query.extend([i] * len(relevant))
         gain.extend(relevant.values())
-        ranking = rankings.get(query_id)
-        if ranking is None:
-            missing += 1
+        ranking = rankings.get(query_id, ())
         ranks = _ranks(query_id, ranking, relevant) if ranking else {}
-        depth.append(len(ranking) if ranking else 0)
+        depth.append(len(ranking))
         hit_query.extend([i] * len(ranks))
         hit_rank.extend(ranks.values())
         hit_gain.extend([relevant[chunk_id] for chunk_id in ranks])
     return JudgedRun(
         query_ids=tuple(qrels),
-        depth=np.array(depth, dtype=np.int64),
+        depth=_ints(depth),
         hits=Entries.ordered(_ints(hit_query), _ints(hit_rank), np.array(hit_gain, dtype=np.float64)),
         relevant=Entries.ideal(_ints(query), np.array(gain, dtype=np.float64)),
-        unjudged=sum(query_id not in qrels for query_id in rankings),
-        missing=missing,
+        unjudged=len(rankings.keys() - qrels.keys()),
+        missing=len(qrels.keys() - rankings.keys()),
         rankings=rankings,
         context=context or Context(),
     )
@@ -248,8 +244,6 @@ def _ranks(
 
 def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the ids in order and as a set."""
-    if not ranking:
-        return (), frozenset()
     ids, scores = zip(*ranking, strict=True)
     check_entries(query_id, "score", ids, scores)
     known = frozenset(ids)
@@ -265,11 +259,5 @@ def _ints(values: list[int]) -> IntArray:
 
 def _ordinal(query: IntArray) -> IntArray:
     n = len(query)
-    position = np.arange(1, n + 1, dtype=np.int64)
-    if not n:
-        return position
-    first = np.empty(n, dtype=np.bool_)
-    first[0] = True
-    np.not_equal(query[1:], query[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return position - np.repeat(starts, np.diff(starts, append=n))
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    return np.arange(1, n + 1, dtype=np.int64) - np.repeat(starts, np.diff(starts, append=n))

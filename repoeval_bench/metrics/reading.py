@@ -1,7 +1,6 @@
 """Reading of rankings line by line until a budget is spent: lines are the same documents for every chunker.
 
-A budget and a cost are numbers of non-whitespace characters (`nws`). Pure functions: places in, counts out. They do not
-know the retriever or the query.
+A budget and a cost are numbers of non-whitespace characters (`nws`).
 """
 
 from array import array
@@ -19,14 +18,14 @@ from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.metrics.context import ChunkPlace
 from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
 
+# The number of a header, which costs characters as a line does and is no line of the file.
 _HEADER = -1
-"""The number of a header, which costs characters as a line does and is no line of the file."""
 
+# Chunks whose cost is kept: more than one run usually reads, and few enough for the memory of a worker.
 _MOST_CHUNKS = 1 << 15
-"""Chunks whose cost is kept: more than one run usually reads, and few enough for the memory of a worker."""
 
+# Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions.
 _AT_ONCE = 4096
-"""Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions."""
 
 BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 """Budgets in nws at which line measures are given; the area under line_recall runs through them."""
@@ -100,9 +99,10 @@ class _Chunk(NamedTuple):
 class _File:
     """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
-    `first` is the number of its first line. All numbers have 4 bytes, because each task may have a copy of its file.
+    `first` is the number of its first line.
     """
 
+    # All numbers have 4 bytes, because each task may have a copy of its file.
     first: int
     lines: NDArray[np.int32]
     nws: NDArray[np.int32]
@@ -195,14 +195,13 @@ class Lines(Mapping[str, "Sequence[int]"]):
                 )
             nws = np.array(table, dtype=np.int32)
             filled = np.flatnonzero(nws)
-            file = _File(
+            file = self._files[location.file] = _File(
                 first=self.n_lines,
                 lines=(filled + self.n_lines).astype(np.int32),
                 nws=nws[filled],
                 before=_sums(nws > 0),
                 nws_before=_sums(nws),
             )
-            self._files[location.file] = file
             self.n_lines += len(nws)
         if location.lines.end >= len(file.before):
             raise MetricError(

@@ -44,10 +44,7 @@ class RunScores:
         return self.values[name]
 
     def to_pandas(self) -> Any:
-        """Return a pandas frame: a row for each query, `query_id` and a column for each measure.
-
-        UsageError with the command that installs pandas, if it is missing.
-        """
+        """Return a pandas frame: a row for each query, `query_id` and a column for each measure."""
         require("a data frame", "pandas")
         return import_module("pandas").DataFrame({"query_id": self.query_ids, **self.values})
 

@@ -13,17 +13,7 @@ from repoeval_bench.core.spec import nearest
 if TYPE_CHECKING:
     from repoeval_bench.core.benchmark import Benchmark
 
-Gold = Literal[
-    "prompt",
-    "context",
-    "body",
-    "uses",
-    "places",
-    "files",
-    "lines",
-    "exact",
-    "definitions",
-]
+Gold = Literal["prompt", "context", "body", "uses", "places", "files", "lines", "exact", "definitions"]
 Repositories = Literal["all", "six"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
@@ -150,9 +140,8 @@ class Protocol:
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
         name = self.name.partition("+")[0]
-        golds = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS, "questions": ("places", "files")}.get(
-            self.tasks, ("places",)
-        )
+        known = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS, "questions": ("places", "files")}
+        golds = known.get(self.tasks, ("places",))
         if self.gold not in golds:
             raise UsageError(
                 f"gold={self.gold} is no target of protocol {name}; its target lines are "
@@ -227,12 +216,10 @@ def check_questions(protocol: Protocol, *, questions: bool) -> None:
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
-    """Return the repositories that a limit on tasks skips: those that one of the protocols does not score.
-
-    So every protocol scores all tasks that are left.
-    """
+    """Return the repositories that a limit on tasks skips: those that one of the protocols does not score."""
     from repoeval_bench.dataset.repoeval import skipped_repositories
 
+    # So every protocol scores all tasks that are left.
     return frozenset().union(*(skipped_repositories(protocol.repositories, level) for protocol in protocols))
 
 

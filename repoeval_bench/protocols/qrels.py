@@ -81,8 +81,7 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
-    A question's gold is its `places`, or another gold of its commit. Lines that are blanked for the query
-    (exclusion=body) cannot be gold and are left out.
+    A question's gold is its `places`, or another gold of its commit.
     """
     if protocol.gold in ("places", "files", "lines"):
         return task.places
@@ -92,8 +91,8 @@ def gold_of(task: Task, protocol: Protocol) -> Gold:
     if protocol.of_definitions:
         return join(location for gold in definitions_of(task) for location in gold)
     spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}
-    lines = spans[protocol.gold]
-    gold = (Place(task.file, lines),)
+    gold = (Place(task.file, spans[protocol.gold]),)
+    # Lines that are blanked for the query cannot be gold.
     return without(gold, Place(task.file, task.body)) if protocol.exclusion == "body" else gold
 
 

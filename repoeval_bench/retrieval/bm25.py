@@ -33,8 +33,8 @@ _LINES = 1 << 18
 class Bm25Retriever:
     """BM25 whose term weights come from the chunks of the query's repository.
 
-    For a query with chunks of its own they come from the chunks that it sees, so that no other task's chunks move them.
-    A chunk's header counts among its terms unless `header` is `skip`.
+    For a query with chunks of its own they come from the chunks that it sees. A chunk's header counts among its terms
+    unless `header` is `skip`.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Bm25Retriever:
             start = perf_counter()
             ids, changed = index.ids, _UNCHANGED
             hidden = own_columns = _UNCHANGED[0]
-            if own is not None:
+            if own is not None:  # no other task's chunks may move its weights
                 hidden = np.array([index.positions[name] for name in unseen if name in index.positions], dtype=np.int64)
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
                 ids = [*ids, *[chunk.chunk_id for chunk in own]]
@@ -88,7 +88,8 @@ class Bm25Retriever:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text
 
     def _prepare(self, repo: str, queries: Sequence[Query]) -> None:
-        """Index the distinct texts that these queries of a repository see; most own chunks have a text of the file."""
+        """Index the distinct texts that these queries of a repository see."""
+        # Most own chunks have a text of the file.
         own = set().union(*(map(self._text, self._own.get(query.query_id, ())) for query in queries))
         if repo in self._indexes and own <= self._indexes[repo].columns.keys():
             return
@@ -106,7 +107,9 @@ class Bm25Retriever:
 
 
 class _Vocabulary:
-    """Numbers for terms, shared by all corpora of a process, as chunkers cut the same lines in different ways."""
+    """Numbers for terms, shared by all corpora of a process."""
+
+    # Chunkers cut the same lines in different ways.
 
     def __init__(self, tokenizer: str) -> None:
         self._words = TOKENIZERS[tokenizer].words
@@ -240,7 +243,8 @@ class _TermIndex:
         return np.bincount(texts, shares, minlength=self.size).astype(np.float64, copy=False)
 
     def _distinct(self, column: int) -> NDArray[np.int64]:
-        """Return the distinct rows of a text's terms; cached, as the queries of a file share texts."""
+        """Return the distinct rows of a text's terms."""
+        # Cached, as the queries of a file share texts.
         if column not in self._known:
             self._known[column] = np.searchsorted(self._terms, np.unique(self._of_text[column]))
         return self._known[column]

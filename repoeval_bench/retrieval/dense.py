@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
@@ -46,14 +47,11 @@ class DenseRetriever:
             first += len(part)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings.
-
-        Queries that are searched together in a large index share the measured time equally.
-        """
+        """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings."""
         rows = self._embedder.encode([query.text for query in queries], "query")
-        by_repo: dict[str, list[int]] = {}
+        by_repo: dict[str, list[int]] = defaultdict(list)
         for position, query in enumerate(queries):
-            by_repo.setdefault(query.repo, []).append(position)
+            by_repo[query.repo].append(position)
         rankings: dict[str, Ranking] = {query.query_id: () for query in queries}
         latency: dict[str, float] = {}
         with progress(desc="retrieve", unit="queries", total=len(queries)) as bar:
@@ -71,6 +69,7 @@ class DenseRetriever:
                         rankings[query.query_id] = rank_column(
                             [*ids, *own_ids], np.append(scores, own_scores), k, unseen[position]
                         )
+                    # Queries that are searched together share the time equally.
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})
                     bar.update(len(block))

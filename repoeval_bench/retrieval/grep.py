@@ -1,13 +1,12 @@
 """Grep: search the text for the rarest words of the query, and list what contains them; once, or twice.
 
 One round is one call of a tool. Two rounds (`read=N`) are a fixed rule, not an agent that decides what to read. A unit
-is a chunk: one line with `--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units
-without a keyword are not listed, so a ranking can be shorter than k, or empty.
+is a chunk: one line with `--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from time import perf_counter
 from typing import Annotated
@@ -44,9 +43,10 @@ class GrepRetriever:
     A keyword is a `\w+` of the query, lower-cased, with three letters or more, and not an English stop word (Lucene's).
     The `keywords` rarest that occur are taken; equally rare ones in the order of the query. Like `rg -i -F` it
     matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see contain it. Its
-    first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
+    first `hits` units in the order of files and lines count.
 
-    A unit scores the sum of its keywords' weights. `around`: what is read with a hit does not change its rank.
+    A unit scores the sum of its keywords' weights; one without a keyword is not listed, so a ranking can be shorter
+    than k, or empty.
 
     With `read=N` there is a second round. The first N units are read, with `around`. Of the words in them that hold no
     keyword, as many as there may be keywords are looked for: those in the fewest units, if one of these was not read.
@@ -108,6 +108,7 @@ class GrepRetriever:
         rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
         scores = np.zeros(len(units.chunks))
         for keyword in rarest[: self._keywords]:
+            # The first hits alone, because the tools of agents cut their answers like this.
             scores[units.in_order(holders[keyword])[: self._hits]] += np.log(1 + units.n_seen / len(holders[keyword]))
         return scores
 
@@ -137,23 +138,20 @@ class _WordIndex:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
         self.positions = {chunk.chunk_id: position for position, chunk in enumerate(chunks)}
-        holders: dict[str, list[int]] = {}
-        self.of_file: dict[str, list[int]] = {}
+        holders: dict[str, list[int]] = defaultdict(list)
+        self.of_file: dict[str, list[int]] = defaultdict(list)
         for position, chunk in enumerate(chunks):
-            self.of_file.setdefault(chunk.file, []).append(position)
+            self.of_file[chunk.file].append(position)
             for word in set(words(chunk.text)):
-                holders.setdefault(word, []).append(position)
-        self._holders = {word: np.array(positions) for word, positions in holders.items()}
+                holders[word].append(position)
+        self.holders = {word: np.array(positions) for word, positions in holders.items()}
+        """Word -> the positions of the chunks with exactly this word."""
         self._matches: dict[str, NDArray[np.int64]] = {}
-
-    def with_word(self, word: str) -> NDArray[np.int64]:
-        """Return the positions of the chunks with exactly this word."""
-        return self._holders.get(word, np.zeros(0, dtype=np.int64))
 
     def holding(self, keyword: str) -> NDArray[np.int64]:
         """Return the positions of the chunks with a word that contains the keyword."""
         if keyword not in self._matches:
-            matches = [positions for word, positions in self._holders.items() if keyword in word]
+            matches = [positions for word, positions in self.holders.items() if keyword in word]
             self._matches[keyword] = np.unique(np.concatenate(matches)) if matches else np.zeros(0, dtype=np.int64)
         return self._matches[keyword]
 
@@ -200,7 +198,7 @@ class _Units:
             if len(word) >= _SHORTEST
             and word not in STOP_WORDS
             and not any(keyword in word for keyword in old)
-            and (n_units := int(self._is_seen[self._index.with_word(word)].sum())) > n_read
+            and (n_units := int(self._is_seen[self._index.holders.get(word, [])].sum())) > n_read
         }
         return sorted(rarity, key=lambda word: (rarity[word], word))
 

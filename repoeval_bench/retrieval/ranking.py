@@ -34,10 +34,8 @@ def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
 def rank_column(
     ids: Sequence[str], scores: NDArray[np.float64], k: int, unseen: frozenset[str] = frozenset()
 ) -> Ranking:
-    """Rank a column of scores, float64 (n,), with their ids, as `rank` does, without the `unseen` ids.
-
-    Only chunks that can be among the best are sorted, so a large corpus costs little more than a small one.
-    """
+    """Rank a column of scores, float64 (n,), with their ids, as `rank` does, without the `unseen` ids."""
+    # Only chunks that can be among the best are sorted, so a large corpus costs little more than a small one.
     n_best = k + len(unseen)
     near = np.arange(len(ids))
     if n_best < len(ids):
@@ -60,10 +58,8 @@ def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
 
 
 def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round each score as `round` does, and -0 to 0: float64 (n,).
-
-    Near a half step, or for large scores, the product's own rounding could decide: there `round` is called.
-    """
+    """Round each score as `round` does, and -0 to 0: float64 (n,)."""
+    # Near a half step, or for large scores, the product's own rounding could decide: there `round` is called.
     with np.errstate(invalid="ignore", over="ignore"):
         steps = scores * 10**DIGITS
         whole = np.rint(steps)
@@ -78,9 +74,9 @@ def differing_ranks(one: Ranking, other: Ranking, tolerance: float) -> list[int]
     """Return the positions, from 0, at which two rankings of one query differ.
 
     Scores may be off by `tolerance`: those at each rank, and the two scores of each chunk that is in both. A chunk that
-    is in one alone may score that much above the other's last. So chunks of nearly equal scores may change places, also
-    across the end of the ranking.
+    is in one alone may score that much above the other's last.
     """
+    # So chunks of nearly equal scores may change places, also across the end of the ranking.
     scores = dict(one), dict(other)
     apart = set()
     for ranking, theirs, their_scores in ((one, other, scores[1]), (other, one, scores[0])):
@@ -100,21 +96,16 @@ Excluded = Mapping[str, frozenset[str]]
 POOL = ""
 """The pool's name in place of a repository's; no repository has it."""
 
-_NONE: frozenset[str] = frozenset()
-
 
 def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
-    """Return the chunks of all repositories as one repository's, and the queries on it.
-
-    Chunk ids name their repository.
-    """
+    """Return the chunks of all repositories as one repository's, and the queries on it."""
     every = tuple(chunk for of_repo in chunks.values() for chunk in of_repo)
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)
 
 
 def excluded_from(query: Query, excluded: Excluded | None) -> frozenset[str]:
     """Return the ids of the chunks that a query may not see."""
-    return (excluded or {}).get(query.query_id, _NONE)
+    return (excluded or {}).get(query.query_id, frozenset())
 
 
 def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None) -> list[Chunk]:

@@ -1,6 +1,6 @@
 """Retrievers and rerankers by name, and how the one that a run names is built over a corpus.
 
-A new one is a file in this folder, which registers it. What another package gives is checked.
+A new one registers itself in its file. What another package gives is checked.
 """
 
 from __future__ import annotations

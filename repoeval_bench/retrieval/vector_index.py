@@ -1,8 +1,7 @@
 """Exact search by inner product, in which the score of a pair depends on the pair alone.
 
-A matrix product's last bits change with its shape and with the number of threads. So products only propose candidates,
-with a margin. These are scored again one by one in a fixed order of summation. The result is that of a brute-force
-product if two scores differ by more than 1e-5.
+Products only propose candidates, with a margin. These are scored again one by one in a fixed order of summation. The
+result is that of a brute-force product if two scores differ by more than 1e-5.
 """
 
 from __future__ import annotations
@@ -30,7 +29,8 @@ AT_ONCE = 512
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return all rows of the batches in one array, float32 (n, dim), grown in place: there is never a second copy."""
+    """Return all rows of the batches in one array, float32 (n, dim)."""
+    # Grown in place: there is never a second copy.
     rows = np.zeros((0, 0), dtype=np.float32)
     for batch in batches:
         if batch.size:
@@ -48,6 +48,8 @@ _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys
 
 class VectorIndex:
     """Items that are searched by their vectors; `rows` is float32 (n, dim)."""
+
+    # A matrix product's last bits change with its shape and with the number of threads.
 
     def __init__(self, rows: NDArray[np.float32]) -> None:
         self._rows = rows

@@ -64,9 +64,8 @@ class PackageIndex(Source):
             yield task_set.task_file, dump_tasks(rebuild_tasks(task_set, self._files))
 
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
-        """See `Source`."""
-        if tree != FUNCTION.tree:
-            raise DatasetError(f"the source pypi holds no {tree}; it carries the {FUNCTION.name} level only")
+        """See `Source`; other levels are refused before a source is opened."""
+        assert tree == FUNCTION.tree
         yield from self._files.items()
 
 
