@@ -1,7 +1,5 @@
 """Adapters for chunkers of other packages and for plain functions: spans, specs, and errors with names."""
 
-from __future__ import annotations
-
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence

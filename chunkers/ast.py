@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
@@ -19,10 +19,7 @@ from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, parse
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Node, Parsed, parse
 
 
 @CHUNKERS.register(parallel=True, colour=1)

@@ -7,8 +7,6 @@ Unit of `chunk_size`: characters, whitespace included; bytes for `kind=fast`.
 # can be longer than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size
 # of those of `ast:max_nws=1500`.
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

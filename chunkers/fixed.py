@@ -1,7 +1,5 @@
 """Whole lines up to a size, blind to syntax: the baseline every other chunker is compared with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """Headers before chunks' texts, for any chunker: both are embedded together, and the same lines are scored."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -3,8 +3,6 @@
 The library returns strings. Without an overlap they follow each other in the file, and are found there in their order.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -4,8 +4,6 @@ The library returns stripped strings, which follow each other in the file and ar
 a file that begins with a syntax error.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache

@@ -102,21 +102,14 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
     return {position: index for index, position in enumerate(accumulate(widths, initial=0))}
 
 
-@CHUNKERS.register(
-    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
-)
-def of_command(command: str) -> ProgramChunker:
-    """Return the chunker of a command line."""
-    return ProgramChunker(command)
-
-
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
     `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs or returns spans
-    outside the file. The program starts again for the next file. Call `close` after the last file, because only then
-    surplus answers are seen.
+    outside the file. The program starts again for the next file. Call `close` after the last file.
     """
+
+    # Only when it is closed are surplus answers seen.
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
         try:
@@ -168,6 +161,14 @@ class ProgramChunker:
                 "to other files; let it write one line for each"
             )
         return last_words
+
+
+@CHUNKERS.register(
+    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
+)
+def of_command(command: str) -> ProgramChunker:
+    """Return the chunker of a command line."""
+    return ProgramChunker(command)
 
 
 # Seconds that a program has to end by itself after its input ends.

@@ -1,7 +1,5 @@
 """A cascade of separators, as in text splitters: classes, functions, paragraphs, lines, words, characters."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Chunkers by name. A new one is a file in this folder, which registers it; its fields are its options."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -84,7 +84,7 @@ def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
         (name, size): run
         for name, of_name in by_name.items()
         if name in CHUNKERS
-        for size, run in zip(SIZES, sorted(_sized(of_name), key=_chunk_size), strict=True)
+        for size, run in zip(SIZES, sorted(_sized(of_name), key=lambda run: run.metrics.chunk_nws.mean), strict=True)
     }
     ordered = [by_candidate[candidate] for candidate in CANDIDATES]
     joined, measure = together([run.scores for run in ordered]), headline_measure(ordered)
@@ -98,11 +98,6 @@ def _sized(runs: Sequence[RunView]) -> Sequence[RunView]:
     """Return a chunker's runs at the three sizes, without those of the settings that people paste."""
     pasted = {make_chunker(spec).spec for spec in PASTED}
     return runs if len(runs) == len(SIZES) else [run for run in runs if run.metrics.chunker not in pasted]
-
-
-def _chunk_size(run: RunView) -> float:
-    assert run.metrics.chunk_nws is not None
-    return run.metrics.chunk_nws.mean
 
 
 def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
@@ -121,7 +116,8 @@ def estimated_means(samples: Sequence[Sample], noise: FloatArray, tau: float) ->
 
 def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each repository's own means, (n, k), and s^2, (n,)."""
-    return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
+    traces = [float(np.trace(smoothed_covariance(sample, noise))) for sample in samples]
+    return np.array([sample.mean() for sample in samples]), np.array(traces) / (len(noise) - 1)
 
 
 def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
@@ -162,7 +158,3 @@ def _root_of(excess: Callable[[float], float]) -> float:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
     return low
-
-
-def _error(sample: Sample, noise: FloatArray) -> float:
-    return float(np.trace(smoothed_covariance(sample, noise))) / (len(noise) - 1)

@@ -1,7 +1,5 @@
 """Write the facts of a pack that ships: its files, the lines of its tasks, the definitions that they use."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

@@ -83,7 +83,8 @@ def command(*words: str | Path, home: Path) -> Spent:
 
 
 def memory(field: str) -> int:
-    """Return bytes of this process, by Linux's own count; getrusage would include the parent's peak."""
+    """Return bytes of this process, by Linux's own count."""
+    # getrusage would include the parent's peak.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("ascii").splitlines())
     return int(status[field].split()[0]) * 1024
 

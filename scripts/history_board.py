@@ -7,8 +7,6 @@ A FOLDER is what `validate_history.py measure` writes: one file for each reposit
 Student's 95 % over repositories; each repository counts once. Names and code of a history are in neither table.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json

@@ -58,8 +58,9 @@ SEED = 0
 SPLITS = 20
 """Random halves of the later files by which a loss is cross-fitted."""
 
+# Longer than `recommend` looks back, so that more windows can be compared.
 SINCE = "2012-01-01"
-"""The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
+"""The date from which commits ask."""
 
 
 EDITS = 40

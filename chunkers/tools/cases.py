@@ -4,14 +4,9 @@ The small files have comments, nesting, decorators and multi-byte characters. Th
 with its language and name.
 """
 
-from __future__ import annotations
-
+import random
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import random
 
 _CODE = '''"""Module."""
 import os

@@ -4,8 +4,6 @@
 one file: with hypothesis it finds the smallest input that breaks a promise.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence

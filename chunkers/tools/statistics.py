@@ -1,7 +1,5 @@
 """Statistics of a chunker's chunks: sizes, definitions kept whole, lines that appear twice."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass

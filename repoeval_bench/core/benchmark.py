@@ -1,7 +1,5 @@
 """Tasks, their queries, and the benchmark: tasks with the files of their repositories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

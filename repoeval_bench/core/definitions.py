@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, parse
+from repoeval_bench.core.syntax import COMMENT, DECORATOR, Node, Parsed, parse
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind
     from repoeval_bench.core.languages import Language
 
@@ -313,8 +311,6 @@ class _Walk:
         """The docstring of Python: a string that is the first statement of a body, and neither formatted nor bytes."""
         plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
-        if plain and plain[0].type == "string":
-            first = plain[0]
         if first is None or first.type != "string" or not first.children:
             return None
         opening = self.parsed.text(first.children[0])

@@ -1,7 +1,5 @@
 """Packages that only some parts need, the extra of this project that installs each, and the command for it."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Write and hash files; a file or folder gets its final name only when it is complete."""
 
-from __future__ import annotations
-
 import filecmp
 import hashlib
 import re

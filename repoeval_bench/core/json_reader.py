@@ -3,8 +3,6 @@
 UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib

@@ -5,8 +5,6 @@ read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read whe
 languages, and of any other ending, where a user asks for them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -3,8 +3,6 @@
 A command prints them on standard error; a job returns those of its worker.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

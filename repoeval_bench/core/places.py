@@ -1,7 +1,5 @@
 """Places: lines of a named file. Gold is a tuple of them, in any number of files; queries cluster by these files."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -18,7 +16,7 @@ class Place:
     file: str
     lines: LineSpan
 
-    def overlap(self, other: Place) -> int:
+    def overlap(self, other: "Place") -> int:
         """Count the lines that both contain."""
         return self.lines.overlap(other.lines) if self.file == other.file else 0
 

@@ -16,7 +16,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -124,37 +124,36 @@ R = TypeVar("R", bound=Row)
 Part = TypeVar("Part")
 
 
+@dataclass(eq=False, repr=False)
 class Kind(Generic[R]):
     """One kind of part. Iterating over it gives the rows of this package's parts: those of its room, and of leaves.
 
-    `row` is the class of its rows, with the facts that only this kind has. `gives` are the parameters that are not
-    options. `offers` are the attributes that a part from outside must have; `data` is the class of a part that is an
-    object and needs no call. `wrapper` completes a part from outside: it is called with the part and its
-    `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its other parameters are options.
-    Any other callable makes a part, which may be callable itself. `shown` describes the interface in an error message.
+    `package` is its room, `row` the class of its rows, with the facts that only this kind has. `gives` are the
+    parameters that are not options. `offers` are the attributes that a part from outside must have; `data` is the class
+    of a part that is an object and needs no call. `wrapper` completes a part from outside: it is called with the part
+    and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its other parameters are
+    options. Any other callable makes a part, which may be callable itself. `shown` describes the interface in an error
+    message.
     """
 
-    # Keywords only, each a fact of the kind.
-    def __init__(
-        self,
-        name: str,
-        package: str,
-        row: type[R],
-        *,
-        gives: tuple[str, ...] = (),
-        offers: tuple[str, ...] = (),
-        data: type | None = None,
-        wrapper: Callable[[Any, ResolvedSpec], Any] | None = None,
-        called_with: str = "",
-        shown: str = "",
-    ) -> None:
-        self.name, self.row, self.gives, self.offers, self.data = name, row, frozenset(gives), offers, data
-        self.wrapper, self.called_with, self.shown = wrapper, called_with, shown
-        self.group = f"repoeval_bench.{name}s"
+    name: str
+    package: str
+    row: type[R]
+    _: KW_ONLY
+    gives: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    data: type | None = None
+    wrapper: Callable[[Any, ResolvedSpec], Any] | None = None
+    called_with: str = ""
+    shown: str = ""
+    _walked: bool = field(default=False, init=False)
+    # Each row, and the module that registers it.
+    _registered: list[tuple[R, str]] = field(default_factory=list, init=False)
+
+    @property
+    def group(self) -> str:
         """The group of its entry points."""
-        self._package, self._walked = package, False
-        self._registered: list[tuple[R, str]] = []
-        """Each row, and the module that registers it."""
+        return f"repoeval_bench.{self.name}s"
 
     def register(self, *, name: str = "", meaning: str = "", **facts: Any) -> Callable[[Part], Part]:
         """Register the class or function below with its facts, which are other fields of the kind's row.
@@ -193,20 +192,20 @@ class Kind(Generic[R]):
     def _walk(self) -> None:
         """Import the files of the room once, so that its parts are registered."""
         if not self._walked:
-            for module in iter_modules(import_module(self._package).__path__, f"{self._package}."):
+            for module in iter_modules(import_module(self.package).__path__, f"{self.package}."):
                 if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
                     import_module(module.name)
             self._walked = True
 
     def _of_room(self) -> dict[str, R]:
         """Name -> row of the parts of the room whose modules are imported; of a reloaded one, the last."""
-        inside = f"{self._package}."
+        inside = f"{self.package}."
         return {row.name: row for row, module in self._registered if module.startswith(inside)}
 
     def known(self, name: str) -> R | None:
         """The row of a name or alias, from the room or another package; None if there is none."""
         # The file with a part's name holds it; a walk finds those in other files.
-        file = f"{self._package}.{name.replace('-', '_')}"
+        file = f"{self.package}.{name.replace('-', '_')}"
         if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
             import_module(file)
         if (row := self._in_room(name)) is None:

@@ -1,7 +1,5 @@
 """Source files and the chunks that are cut from them."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_right
@@ -49,8 +47,8 @@ class SourceFile:
     repo: str
     path: str
     text: str
-    _starts: array[int] = field(init=False, repr=False, compare=False)
-    _nws: array[int] | None = field(init=False, repr=False, compare=False)
+    _starts: "array[int]" = field(init=False, repr=False, compare=False)
+    _nws: "array[int] | None" = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lengths = map(len, self.text.splitlines(keepends=True))

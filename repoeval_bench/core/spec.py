@@ -3,8 +3,6 @@
 `core.registry` knows the names; here are only parsing, printing back, and the error that offers the nearest name.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import re

@@ -1,6 +1,4 @@
-"""YAML files that people write: checked as a whole, so that all problems are reported at once, with file and line."""
-
-from __future__ import annotations
+"""YAML files that people write, checked as a whole: all problems are reported at once, with file and line."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass

@@ -22,9 +22,10 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
-    from tree_sitter import Language as TreeSitterLanguage
-    from tree_sitter import Node, Query, Tree
+    import tree_sitter
 
+# For annotations: the library itself is imported where a file is parsed.
+Node: TypeAlias = "tree_sitter.Node"
 
 Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""
@@ -71,15 +72,15 @@ class TreeParser:
 
     # A search for a size cuts files again.
 
-    def __init__(self, language: TreeSitterLanguage) -> None:
+    def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language
         self._local = local()
 
-    def parse(self, encoded: bytes) -> Tree:
+    def parse(self, encoded: bytes) -> tree_sitter.Tree:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
-        trees: dict[bytes, Tree] = self._local.__dict__.setdefault("trees", {})
+        trees: dict[bytes, tree_sitter.Tree] = self._local.__dict__.setdefault("trees", {})
         tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
         trees[encoded] = tree  # the last one, as it was used last
         while sum(map(len, trees)) > _CACHED:
@@ -92,7 +93,7 @@ class _Grammar:
     """A grammar, with the roles of its node kinds, looked up once."""
 
     of: Language
-    language: TreeSitterLanguage
+    language: tree_sitter.Language
     parser: TreeParser
     roles: dict[int, int]
     lists: frozenset[int]
@@ -109,9 +110,9 @@ def bare_grammar(of: Language) -> object:
 
 @cache
 def _grammar(of: Language) -> _Grammar:
-    from tree_sitter import Language as TreeSitterLanguage
+    import tree_sitter
 
-    language = TreeSitterLanguage(bare_grammar(of))
+    language = tree_sitter.Language(bare_grammar(of))
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     is_further = of.name in FURTHER
     role_of = _ROLES | _FURTHER_ROLES if is_further else _ROLES
@@ -128,7 +129,7 @@ def _grammar(of: Language) -> _Grammar:
 
 
 @cache
-def _query(of: Language, text: str) -> Query:
+def _query(of: Language, text: str) -> tree_sitter.Query:
     from tree_sitter import Query
 
     return Query(_grammar(of).language, text)

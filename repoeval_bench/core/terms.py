@@ -1,17 +1,13 @@
 """Split code and text into terms, for everything that counts words."""
 
-from __future__ import annotations
-
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from repoeval_bench.core.fields import Doc
-
-if TYPE_CHECKING:
-    from collections import Counter
 
 _WORD = re.compile(r"\w+")
 # An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, letters without case.

@@ -1,18 +1,14 @@
 """Mistakes that pydantic finds, in this project's words: what was expected, without pydantic's terms."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from repoeval_bench.core.numbers import EXACT
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 # `defer_build`: a command uses few of the models, so each is built on first use.
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)

@@ -1,7 +1,5 @@
 """Archives of other people: nothing is read from one before every entry has been checked."""
 
-from __future__ import annotations
-
 import lzma
 import stat
 import struct

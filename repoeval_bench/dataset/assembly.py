@@ -1,12 +1,10 @@
 """From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.benchmark import TESTS, Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -17,10 +15,8 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
 from repoeval_bench.dataset.reading.code import is_test
+from repoeval_bench.dataset.trees import Tree
 from repoeval_bench.dataset.uses_table import dump_uses
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.trees import Tree
 
 
 def ground_truth_places(task: Task) -> Gold:

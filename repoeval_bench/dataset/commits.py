@@ -1,7 +1,5 @@
 """The table of a history's questions in a pack: one JSON row for each commit that asks, with three golds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Annotated

@@ -4,8 +4,6 @@
 `scripts/build_index.py` from the full data, for the function level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache

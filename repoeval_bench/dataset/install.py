@@ -4,8 +4,6 @@
 and one folder per tree (renamed into place when complete).
 """
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,13 +1,11 @@
 """From a source's name to a `Benchmark`: choose and fetch the source, read, select, check, compute the fingerprint."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -26,9 +24,19 @@ from repoeval_bench.dataset.shipped import edition_of, editions, make_edition, s
 from repoeval_bench.dataset.sources import Source, SourceError, archived
 from repoeval_bench.dataset.sources.package_index import PackageIndex
 from repoeval_bench.dataset.trees import read_trees
+from repoeval_bench.dataset.uses_table import Uses
 
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.uses_table import Uses
+NAMED = ("auto", "github", "pypi")
+"""Sources with a name; any other is a shipped pack, a folder or an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obtained:
+    """An installed set; `fetched` where something was fetched just now; `notes` on what went otherwise."""
+
+    installed: InstalledSet
+    fetched: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def load_benchmark(
@@ -165,19 +173,6 @@ def _select(
     if limit is not None:
         tasks = tuple(task for task in tasks if task.repo not in without) or tasks
     return tasks[:limit]
-
-
-NAMED = ("auto", "github", "pypi")
-"""Sources with a name; any other is a shipped pack, a folder or an address."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obtained:
-    """An installed set; `fetched` where something was fetched just now; `notes` on what went otherwise."""
-
-    installed: InstalledSet
-    fetched: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def obtain(source: str, task_set: TaskSet, home: Path, *, upgrade: bool = False) -> Obtained:

@@ -10,15 +10,13 @@
 It is read where it is, and never copied.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -120,7 +118,7 @@ class Pack:
     content: PackFile
 
     @classmethod
-    def find(cls, source: str) -> Pack | None:
+    def find(cls, source: str) -> Self | None:
         """The pack in a folder; None where it is not one; a DatasetError where its `pack.yaml` cannot be read."""
         root = Path(source).expanduser()
         path = root / MANIFEST

@@ -7,8 +7,6 @@ counted from 1 and the last one is included, as editors show them; in `places`, 
 A row with `no_answer` has a repository and no place: it is ranked, and not scored.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

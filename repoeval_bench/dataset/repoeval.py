@@ -4,8 +4,6 @@ No other file knows these. A row of a task file is JSON: `prompt` and `metadata`
 `fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level `function_name`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -21,7 +19,7 @@ from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import Line  # noqa: TC001 - pydantic reads it
+from repoeval_bench.core.validation import Line
 from repoeval_bench.core.words import count
 
 NAME = "repoeval"

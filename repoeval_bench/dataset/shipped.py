@@ -11,8 +11,6 @@ Lines are counted from 0, ends are exclusive.
 their hashes; nothing is built or run.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import shutil

@@ -1,7 +1,5 @@
 """Facts of a task, read from its file's syntax, by which results are segmented."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repoeval_bench.core.benchmark import Benchmark, Task

@@ -1,7 +1,5 @@
 """Repository trees: which files belong to a repository, and their text as every stage sees it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 Columns: task_id, path (in the task's repository), start, end (lines, 0-based, half-open), kind, tier, name.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import cast, get_args

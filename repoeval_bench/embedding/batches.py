@@ -4,22 +4,17 @@ Texts go into buckets by their own length, and a bucket is padded to one width. 
 rows: repeats fill up the last one.
 """
 
-from __future__ import annotations
-
 import gc
 import os
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from repoeval_bench.core.errors import EmbeddingError
-
-if TYPE_CHECKING:
-    from repoeval_bench.embedding.device import Precision
-    from repoeval_bench.embedding.models import ModelFiles
-
+from repoeval_bench.embedding.device import Precision
+from repoeval_bench.embedding.models import ModelFiles
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -1,13 +1,12 @@
 """The embedder that reads through the vector cache, so that each distinct text is encoded only once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.parts import Role
@@ -17,12 +16,8 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, LongText, cut
+from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.embedding.storage import DELETE, Kind, VectorCache, key_prefix, text_key
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-    from repoeval_bench.embedding.registry import TextEncoder
 
 
 class CachedEmbedder:
@@ -143,7 +138,7 @@ class CachedEmbedder:
                 self._encode(missing[role], role, of_role, read[role], bar)
         return n_texts
 
-    def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
+    def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: "tqdm[Any]") -> None:
         for positions, vectors in self.encoder.encode_batches(texts, role, tokens):
             # Batch by batch, so an interrupted run goes on where it stopped.
             keys = [self._key(texts[position], role, "vector") for position in positions]

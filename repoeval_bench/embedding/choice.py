@@ -1,16 +1,12 @@
 """Check the spec of an embedder, fill in its options, and make its encoder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
+from repoeval_bench.embedding.long_text import LongText
 from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
-
-if TYPE_CHECKING:
-    from repoeval_bench.embedding.long_text import LongText
 
 
 def parse_embedder(text: str) -> Spec:

@@ -1,7 +1,5 @@
 """A pair's score from a cross-encoder of sentence-transformers, in batches whose shape decides nothing."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping, Sequence
@@ -18,21 +16,6 @@ from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 
 # Tokens in one batch: four pairs of 512.
 BATCH_TOKENS = 2048
-
-
-def find_cross_encoder(spec: str) -> CrossEncoderScorer:
-    """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
-
-    Another model is an EmbeddingError.
-    """
-    # The library would give another model a head of random weights.
-    files = locate(spec)
-    architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
-    kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
-    if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
-        what = ", ".join(architectures) or "no architecture"
-        raise EmbeddingError(f"{files.model_id} is not a cross-encoder ({what}); name a model that scores pairs")
-    return CrossEncoderScorer(files)
 
 
 class CrossEncoderScorer:
@@ -96,6 +79,21 @@ class CrossEncoderScorer:
                 "name a cross-encoder for ranking"
             )
         return model
+
+
+def find_cross_encoder(spec: str) -> CrossEncoderScorer:
+    """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
+
+    Another model is an EmbeddingError.
+    """
+    # The library would give another model a head of random weights.
+    files = locate(spec)
+    architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
+    kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
+    if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
+        what = ", ".join(architectures) or "no architecture"
+        raise EmbeddingError(f"{files.model_id} is not a cross-encoder ({what}); name a model that scores pairs")
+    return CrossEncoderScorer(files)
 
 
 ENTRY = struct.Struct("<fI")

@@ -3,8 +3,6 @@
 A precision is in the embedder's spec, the cache key and the manifest. Runs of different precisions are never compared.
 """
 
-from __future__ import annotations
-
 import platform
 import re
 from functools import cache

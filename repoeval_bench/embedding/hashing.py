@@ -1,7 +1,5 @@
 """Feature hashing: terms fall into buckets. Deterministic and instant, for tests; it knows no meaning."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Policies for a text that is longer than the model reads: its head or tail, or all of it in windows."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args

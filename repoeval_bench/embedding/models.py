@@ -2,8 +2,6 @@
 
 # No torch: a warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 
-from __future__ import annotations
-
 import hashlib
 import re
 from dataclasses import dataclass, replace

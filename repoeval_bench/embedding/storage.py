@@ -1,7 +1,5 @@
 """Vectors and other results of models on disk, each stored with a checksum over value and key."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import weakref

@@ -16,8 +16,11 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Run
 
-Rankings = Mapping[str, Sequence[tuple[str, float]] | Mapping[str, float]]
-"""query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked by `trec_order`."""
+OneRanking = Sequence[tuple[str, float]] | Mapping[str, float]
+"""(chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked by `trec_order`."""
+
+Rankings = Mapping[str, OneRanking]
+"""query_id -> ranking."""
 
 Judgements = Mapping[str, Mapping[str, float]]
 """query_id -> chunk_id -> gain: `core.run.Qrels`, read-only."""

@@ -3,8 +3,6 @@
 # Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
 # depend on the relevant chunks, not on the depth of the ranking.
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +15,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
 from repoeval_bench.core.run import trec_order, trec_ranks
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
-from repoeval_bench.metrics.given import Rankings, check_entries, judgements_of, rankings_of
+from repoeval_bench.metrics.given import OneRanking, Rankings, check_entries, judgements_of, rankings_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -52,15 +50,15 @@ class Entries:
         query = query[order]
         return cls(query, _ordinal(query), gain[order])
 
-    def where(self, keep: NDArray[np.bool_]) -> Entries:
+    def where(self, keep: NDArray[np.bool_]) -> Self:
         """Select entries by `keep` (bool, one per entry); ranks stay as they are."""
-        return Entries(self.query[keep], self.rank[keep], self.gain[keep])
+        return type(self)(self.query[keep], self.rank[keep], self.gain[keep])
 
-    def upto(self, k: int | None) -> Entries:
+    def upto(self, k: int | None) -> Self:
         """Select entries at rank k or better; all if k is None."""
         return self if k is None else self.where(self.rank <= k)
 
-    def at_least(self, rel: float | None) -> Entries:
+    def at_least(self, rel: float | None) -> Self:
         """Select entries whose gain reaches `rel`; all if it is None, as every gain here is above 0."""
         return self if rel is None else self.where(self.gain >= rel)
 
@@ -205,7 +203,7 @@ def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
     )
 
 
-def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tuple[str, ...]:
+def ranked_ids(ranking: OneRanking) -> tuple[str, ...]:
     """Chunk ids, best first: pairs in their order, a mapping by `trec_order`."""
     if isinstance(ranking, Mapping):
         return tuple(trec_order(ranking))
@@ -222,9 +220,7 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
     return {chunk_id: gain for chunk_id, gain in gains.items() if gain}
 
 
-def _ranks(
-    query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float], relevant: Mapping[str, float]
-) -> dict[str, int]:
+def _ranks(query_id: str, ranking: OneRanking, relevant: Mapping[str, float]) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here, and few chunks of each are relevant: their ranks are counted without a sort.
     if isinstance(ranking, Mapping):

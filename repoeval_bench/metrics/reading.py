@@ -6,7 +6,7 @@ A budget and a cost are numbers of non-whitespace characters (`nws`).
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import NamedTuple, Self
 
@@ -36,13 +36,13 @@ class LineReading:
     """The lines that are collected as rankings are read: one entry for each line read, query after query.
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws spent up
-    to a line, plus i times `step`, so that all queries are one rising array. `collected` counts the distinct non-blank
-    lines up to there, `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per
-    query) are the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: no budget above it
-    can be looked up.
+    to a line, plus i times `step`. `collected` counts the distinct non-blank lines up to there, `gold` those of them
+    that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are the gold's own non-blank lines
+    and their nws. A query's reading ended at its `limit`: no budget above it can be looked up.
     """
 
     starts: IntArray
+    # One rising array for all queries, so that one search looks all of them up.
     rising: FloatArray
     step: float
     collected: NDArray[np.int32]
@@ -173,17 +173,9 @@ class Lines(Mapping[str, "Sequence[int]"]):
 
     def all_of(self, gold: Gold) -> frozenset[int]:
         """Return the numbers of a gold's non-blank lines; errors as in `read`."""
-        return frozenset().union(*(self.shared(location, (location,)) for location in gold))
-
-    def shared(self, location: Place, gold: Gold) -> frozenset[int]:
-        """Return the numbers of the non-blank lines that a place and a gold share; errors as in `read`."""
-        numbers: set[int] = set()
-        for part in gold:
-            if location.overlap(part):
-                file = self._file(location)
-                first, last = max(location.lines.start, part.lines.start), min(location.lines.end, part.lines.end)
-                numbers.update(file.lines[file.before[first] : file.before[last]].tolist())
-        return frozenset(numbers)
+        places = ((self._file(location), location.lines) for location in gold if location.lines)
+        numbers = (file.lines[file.before[lines.start] : file.before[lines.end]].tolist() for file, lines in places)
+        return frozenset(chain.from_iterable(numbers))
 
     def _file(self, location: Place) -> _File:
         file = self._files.get(location.file)

@@ -3,21 +3,16 @@
 A task's prompt is the lines [c, h) of its file. Its ground truth, the lines to be written, is [h, h + n).
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from repoeval_bench.protocols.protocol import Exclusion
+from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {
     "none": "nothing is hidden",

@@ -1,17 +1,13 @@
 """Protocols: the query, the gold, the rule of relevance, and the search scope. Parsed and printed back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
 
 Gold = Literal["prompt", "context", "body", "uses", "places", "files", "lines", "exact", "definitions"]
 Repositories = Literal["all", "six"]
@@ -112,7 +108,7 @@ class Protocol:
 
     @property
     def counts_unscored(self) -> bool:
-        """Return whether tasks may have no gold under this protocol, so that a run counts them."""
+        """Return whether tasks may have no gold under this protocol; then a run counts them."""
         of_commits = self.tasks == "commits" and self.gold == "definitions"
         return self.of_definitions or of_commits or self.tasks in ("docstring", "tests")
 
@@ -121,7 +117,7 @@ class Protocol:
         """Return whether the ground truth's lines are blanked, so that a query searches its own chunks of its file."""
         return self.exclusion in ("body", "free")
 
-    def override(self, **choices: str | None) -> Protocol:
+    def override(self, **choices: str | None) -> Self:
         """Return this protocol with some of `CHOICES` replaced, and a name that lists them; None keeps a choice."""
         changed = {key: value for key, value in choices.items() if value and value != getattr(self, key)}
         if not changed:
@@ -172,11 +168,11 @@ class Protocol:
                 "choose exclusion=repocoder, or another protocol"
             )
 
-    @classmethod
-    def parse(cls, text: str) -> Protocol:
+    @staticmethod
+    def parse(text: str) -> "Protocol":
         """Read `NAME` or `NAME+choice=value+…`, as a run prints it; NAME may be `py:module:NAME`."""
         name, *overrides = text.split("+")
-        protocol = _named(name) or PROTOCOLS.find(name).part
+        protocol: Protocol = _named(name) or PROTOCOLS.find(name).part
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")

@@ -1,7 +1,5 @@
 """The protocols whose tasks are in the data: completions, commits, and questions of a file."""
 
-from __future__ import annotations
-
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import protocol

@@ -3,8 +3,6 @@
 Definitions that the prompt shows whole are left out, and then tasks that use no other. Callers count both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 

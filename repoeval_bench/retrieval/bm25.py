@@ -1,7 +1,5 @@
 """BM25 over the chunks of a repository, in Lucene's variant."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +18,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 NAME = "bm25"
@@ -125,7 +123,7 @@ class _Vocabulary:
     def _read(self, line: str) -> bytes:
         return b"".join(map(self._of_word, self._words(line)))
 
-    def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _count(self, text: str) -> tuple[IntArray, IntArray]:
         """Return (distinct terms of a query, ordered by name; how often each is in it)."""
         counts = Counter(self.terms(text).tolist())
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
@@ -169,7 +167,7 @@ class _TermIndex:
     def __init__(
         self,
         ids: Sequence[str],
-        of_repo: NDArray[np.int64],
+        of_repo: IntArray,
         columns: Mapping[str, int],
         terms: Sequence[NDArray[np.int32]],
         k1: float,
@@ -189,20 +187,15 @@ class _TermIndex:
         pairs, counts = np.unique(pairs, return_counts=True)
         numbers, texts = np.divmod(pairs, self.size)
         self._texts, self._counts = texts.astype(np.int64), counts.astype(np.float64)
-        self._of_text, self._known = terms, dict[int, NDArray[np.int64]]()
+        self._of_text, self._known = terms, dict[int, IntArray]()
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
         self._terms, self._starts = numbers[starts].astype(np.int64), np.append(starts, len(pairs))
         times = np.bincount(of_repo, minlength=self.size)
         self._n_chunks, self._total = len(of_repo), int((times * self._lengths).sum())
         self._n = np.add.reduceat(times[self._texts], starts) if len(starts) else starts
-        self._shares: NDArray[np.float64] | None = None
+        self._shares: FloatArray | None = None
 
-    def scores(
-        self,
-        query: tuple[NDArray[np.int64], NDArray[np.int64]],
-        columns: NDArray[np.int64],
-        times: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def scores(self, query: tuple[IntArray, IntArray], columns: IntArray, times: IntArray) -> FloatArray:
         """Score every text, float64 (size,); the query sees the texts in `columns` `times` more or less often.
 
         The score is Lucene's (Kamphuis et al. 2020), a sum over the query's terms, repeats counted:
@@ -242,7 +235,7 @@ class _TermIndex:
         shares *= np.repeat(weights, lengths)
         return np.bincount(texts, shares, minlength=self.size).astype(np.float64, copy=False)
 
-    def _distinct(self, column: int) -> NDArray[np.int64]:
+    def _distinct(self, column: int) -> IntArray:
         """Return the distinct rows of a text's terms."""
         # Cached, as the queries of a file share texts.
         if column not in self._known:
@@ -253,9 +246,7 @@ class _TermIndex:
 _UNCHANGED = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def _difference(
-    more: NDArray[np.int64], less: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _difference(more: IntArray, less: IntArray, size: int) -> tuple[IntArray, IntArray]:
     """Return which of `size` texts a query sees more or less often than the repository has them, and how often."""
     times = np.bincount(more, minlength=size) - np.bincount(less, minlength=size)
     columns = np.flatnonzero(times)

@@ -1,7 +1,5 @@
 """Files to chunks, and the one place where a run checks the chunking contract; nothing downstream checks again."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace

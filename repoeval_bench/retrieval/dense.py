@@ -1,7 +1,5 @@
 """Exact dense retrieval: one index of unit vectors per repository."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from time import perf_counter
@@ -13,7 +11,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
@@ -81,9 +79,7 @@ class DenseRetriever:
     def _own_key(query_id: str) -> str:
         return f"\0{query_id}"
 
-    def _best(
-        self, key: str, vectors: NDArray[np.float32], n_best: int
-    ) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
+    def _best(self, key: str, vectors: NDArray[np.float32], n_best: int) -> Iterator[tuple[list[str], FloatArray]]:
         """Yield, for each query's vector, the ids of the best chunks under this key and their scores, unordered."""
         if key not in self._indexes:
             yield from (([], np.zeros(0)) for _ in vectors)

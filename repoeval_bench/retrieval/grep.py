@@ -13,7 +13,6 @@ from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
@@ -24,7 +23,7 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -102,7 +101,7 @@ class GrepRetriever:
             scores = self._second_round(units, keywords, scores)
         return [(units.chunks[place].chunk_id, float(scores[place])) for place in np.flatnonzero(scores).tolist()]
 
-    def _round(self, units: _Units, keywords: Iterable[str]) -> NDArray[np.float64]:
+    def _round(self, units: _Units, keywords: Iterable[str]) -> FloatArray:
         """Return the sum of the weights of the rarest keywords: float64 (n_units,)."""
         holders = {keyword: units.holding(keyword) for keyword in keywords}
         rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
@@ -112,7 +111,7 @@ class GrepRetriever:
             scores[units.in_order(holders[keyword])[: self._hits]] += np.log(1 + units.n_seen / len(holders[keyword]))
         return scores
 
-    def _second_round(self, units: _Units, keywords: Sequence[str], first: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _second_round(self, units: _Units, keywords: Sequence[str], first: FloatArray) -> FloatArray:
         """Return float64 (n_units,): the units that were read keep their order before all others."""
         places = {units.chunks[place].chunk_id: place for place in np.flatnonzero(first).tolist()}
         order = best([(name, float(first[place])) for name, place in places.items()], self._read)
@@ -146,9 +145,9 @@ class _WordIndex:
                 holders[word].append(position)
         self.holders = {word: np.array(positions) for word, positions in holders.items()}
         """Word -> the positions of the chunks with exactly this word."""
-        self._matches: dict[str, NDArray[np.int64]] = {}
+        self._matches: dict[str, IntArray] = {}
 
-    def holding(self, keyword: str) -> NDArray[np.int64]:
+    def holding(self, keyword: str) -> IntArray:
         """Return the positions of the chunks with a word that contains the keyword."""
         if keyword not in self._matches:
             matches = [positions for word, positions in self.holders.items() if keyword in word]
@@ -167,7 +166,7 @@ class _Units:
         self.n_seen = int(self._is_seen.sum())
         self._own = [" ".join(words(chunk.text)) for chunk in own]
 
-    def holding(self, keyword: str) -> NDArray[np.int64]:
+    def holding(self, keyword: str) -> IntArray:
         """Return the positions of the units that hold a keyword."""
         of_index = self._index.holding(keyword)
         own = [position for position, text in enumerate(self._own, len(self._index.chunks)) if keyword in text]
@@ -202,7 +201,7 @@ class _Units:
         }
         return sorted(rarity, key=lambda word: (rarity[word], word))
 
-    def in_order(self, positions: NDArray[np.int64]) -> list[int]:
+    def in_order(self, positions: IntArray) -> list[int]:
         """Return positions in the order of files and lines."""
         chunks = self.chunks
         return sorted(positions.tolist(), key=lambda position: (chunks[position].file, chunks[position].chars.start))

@@ -1,7 +1,5 @@
 """RepoCoder's sparse retriever: a text is the set of its tokens, and sets are compared by Jaccard's index."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Sequence
 from time import perf_counter

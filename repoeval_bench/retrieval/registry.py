@@ -3,8 +3,6 @@
 A new one registers itself in its file. What another package gives is checked.
 """
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -110,7 +108,7 @@ class ResolvedRetriever:
         return self.part.spec
 
     @property
-    def first(self) -> ResolvedRetriever | None:
+    def first(self) -> "ResolvedRetriever | None":
         """The first stage of a reranker, whose best `k_raw` results are reranked; None for other retrievers."""
         return choose_retriever(self.part.options["first"]) if self.part.inner else None
 

@@ -4,8 +4,6 @@ Products only propose candidates, with a margin. These are scored again one by o
 result is that of a brute-force product if two scores differ by more than 1e-5.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.retrieval.ranking import FloatArray, IntArray
+
 # Items this close to the last score are returned too: rounding may make a tie, and ids decide ties.
 MARGIN = 2e-5
 
@@ -23,6 +23,9 @@ SMALL = 4096
 
 # Extra rows of the first fetch, so that items within the margin seldom need a second one.
 SPARE = 64
+
+Scored = tuple[IntArray, FloatArray]
+"""Items, and the score of each."""
 
 AT_ONCE = 512
 """Vectors that are searched together in a larger index."""
@@ -59,9 +62,7 @@ class VectorIndex:
         """Number of vectors that are best searched together; 1 where that is not faster."""
         return 1 if len(self._rows) <= SMALL else AT_ONCE
 
-    def search(
-        self, vectors: NDArray[np.float32], n_best: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def search(self, vectors: NDArray[np.float32], n_best: int) -> Iterator[Scored]:
         """For each row of `vectors`, float32 (m, dim): (items, scores), the `n_best` best among them.
 
         Also given is every item whose score is within `MARGIN` of the last of those; in no order.
@@ -82,9 +83,7 @@ class VectorIndex:
                     for results in pool.map(lambda part: self._search_large(part, n_best), parts):
                         yield from results
 
-    def _score(
-        self, rows: NDArray[np.int64], vector: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _score(self, rows: IntArray, vector: NDArray[np.float32]) -> Scored:
         """Return (these rows, their scores), each product summed in one order, in float64."""
         wide = vector.astype(np.float64)
         scores = np.empty(len(rows))
@@ -95,16 +94,14 @@ class VectorIndex:
             scores[start : start + SMALL] = (some * wide).sum(axis=1)
         return rows, scores
 
-    def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
+    def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> IntArray:
         """Return the `n_best` best rows, ascending, and those near the last, by one product."""
         near = self._rows @ vector
         return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)
 
-    def _search_large(
-        self, vectors: NDArray[np.float32], n_best: int
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _search_large(self, vectors: NDArray[np.float32], n_best: int) -> list[Scored]:
         """Return what `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
-        done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        done: dict[int, Scored] = {}
         fetch = n_best + SPARE
         while left := [i for i in range(len(vectors)) if i not in done]:
             fetch = min(fetch, len(self._rows))

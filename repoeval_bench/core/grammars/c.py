@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -20,11 +20,7 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # Doxygen's comments on the code before them.
 _TRAILING = ("///<", "//!<", "/**<", "/*!<")

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader, defined, words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # A name with those around it: `Shop::Cart`, `M.add`, `M:add`.
 _SCOPED = re.compile(r"[\w?!=]+(?:(?:::|[.:])[\w?!=]+)+")

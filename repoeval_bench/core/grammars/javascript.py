@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Kind, child, defined, named_all, words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # Properties of ECMAScript's global object (ECMA-262, 2025), and those that every host adds.
 _BUILTINS = """
@@ -173,10 +169,6 @@ def _field(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield _valued(parsed, node, name, child(node, "value"), kind="method")
 
 
-def _enumerator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    yield defined(parsed, "variable", "enumerator", node, node)
-
-
 JAVASCRIPT = Grammar(
     anywhere={
         **named_all("function", function="function_declaration generator_function_declaration function_signature"),
@@ -194,7 +186,7 @@ JAVASCRIPT = Grammar(
         "expression_statement": _assigned,
         "field_definition": _field,
         "public_field_definition": _field,
-        "property_identifier": _enumerator,
+        "property_identifier": lambda parsed, node: iter([defined(parsed, "variable", "enumerator", node, node)]),
     },
     transparent=words(
         "class_body class interface_body enum_body object_type export_statement ambient_declaration "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -17,11 +16,7 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # The prelude and the macros of Rust's standard library (1.80, edition 2021), without file, line and the like, which are
 # more often names of variables; and primitive types.

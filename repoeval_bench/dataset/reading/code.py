@@ -1,13 +1,10 @@
 """A source's own code, file by file: rules by name, then by content. Everything else is counted."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.languages import (
@@ -22,10 +19,8 @@ from repoeval_bench.core.languages import (
 )
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count, few
+from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.trees import decode, is_licence_path
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.archives import ArchiveEntry
 
 # Larger ones are almost always data or generated, and a syntax tree takes 45 times its text.
 MAX_BYTES = 1024 * 1024

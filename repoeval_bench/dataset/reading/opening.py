@@ -2,8 +2,6 @@
 
 # A package is fetched by its registry's own client or settings, so that the user's registry, proxy and keys are used.
 
-from __future__ import annotations
-
 import re
 import subprocess
 from collections import Counter
@@ -11,18 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
+from repoeval_bench.dataset.reading.code import Origin
 from repoeval_bench.dataset.reading.origin import checked_hash, of_archive, open_folder, repository_name
 from repoeval_bench.dataset.sources import SourceError, TamperedError
 from repoeval_bench.dataset.sources.package_index import Index, open_index
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import Origin
-
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 

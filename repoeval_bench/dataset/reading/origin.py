@@ -3,8 +3,6 @@
 Nothing of an origin is unpacked, run or imported.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections import Counter

@@ -4,8 +4,6 @@ All candidates are in one order: the first of each file, then the second of each
 order of files and of candidates.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections import defaultdict
@@ -141,7 +139,7 @@ def _are_similar(one: frozenset[_TokenPair], other: frozenset[_TokenPair]) -> bo
 
 
 def some_of(files: Sequence[SourceFile]) -> list[SourceFile]:
-    """Every n-th file, so that they are about a million characters together; all where they are fewer."""
+    """Every n-th file, about a million characters together; all where they are fewer."""
     return list(files[:: max(1, sum(len(file.text) for file in files) // _CHARACTERS)])
 
 
