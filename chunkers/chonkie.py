@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
@@ -33,7 +33,12 @@ _KINDS = {  # the others need a model
 
 
 @CHUNKERS.register(
-    parallel=True, pasted=True, colour=2, requires=("chonkie",), libraries=("chonkie", "tree_sitter_language_pack")
+    parallel=True,
+    # 1.5 to 1.7 in data/leaderboard/leaderboard.csv.
+    pasted={"chunk_size": 1.65},
+    colour=2,
+    requires=("chonkie",),
+    libraries=("chonkie", "tree_sitter_language_pack"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChonkieChunker(Peer):
@@ -67,11 +72,6 @@ class ChonkieChunker(Peer):
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
         return library_language(file, self.language, PACK_NAMES, self.name) if self.kind == "code" else ""
-
-    @classmethod
-    def of_size(cls, nws: int) -> Self:
-        """Return the chunker with 1.65 times `nws` characters: 1.5 to 1.7 in data/leaderboard/leaderboard.csv."""
-        return cls(chunk_size=round(1.65 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call that `spans` makes."""

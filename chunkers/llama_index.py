@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge
 
@@ -22,7 +22,8 @@ from repoeval_bench.core.source import SourceFile
 
 @CHUNKERS.register(
     parallel=True,
-    pasted=True,
+    # 2.1 to 2.9 in data/leaderboard/leaderboard.csv.
+    pasted={"max_chars": 2.4},
     requires=("llama_index",),
     libraries=("llama_index.core.node_parser", "tree_sitter_language_pack"),
 )
@@ -46,11 +47,6 @@ class LlamaIndexChunker(Peer):
     def language_in(self, file: SourceFile) -> str:
         """Return the library's name for the file's language; a LanguageError if it has none."""
         return library_language(file, self.language, PACK_NAMES, self.name)
-
-    @classmethod
-    def of_size(cls, nws: int) -> Self:
-        """Return the chunker with 2.4 times `nws` characters: 2.1 to 2.9 in data/leaderboard/leaderboard.csv."""
-        return cls(max_chars=round(2.4 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LlamaIndex's own defaults."""

@@ -183,7 +183,6 @@ def examined(registry: Npm | PyPI, name: str, recipe: Recipe, before: str, since
 
 
 def _newest(listed: Sequence[Release], before: str) -> Release:
-    """Return the newest final release that was uploaded before a day."""
     for release in listed:
         if release.is_final and release.uploaded and _day(release.uploaded) < before:
             return release

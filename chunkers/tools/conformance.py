@@ -260,7 +260,6 @@ def _spec_problem(chunker: Chunker) -> str:
 
 
 def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | None:
-    """Return the chunks, or None for a failure."""
     try:
         return [chunk for chunk in _cut(chunker, file) if isinstance(chunk, Chunk)]
     except BenchError:

@@ -95,7 +95,6 @@ def parse_legible(file: SourceFile, language: Language) -> Parsed:
 
 @lru_cache(maxsize=16)  # one change asks several times
 def _legible(file: SourceFile, language: Language) -> SourceFile:
-    """The file, or what the grammar parses better."""
     legible = GRAMMARS[language.name].legible
     if legible and (broken := _broken_bytes(parse(file, language))):
         without = SourceFile(file.repo, file.path, legible(file.text))
@@ -105,7 +104,6 @@ def _legible(file: SourceFile, language: Language) -> SourceFile:
 
 
 def _broken_bytes(parsed: Parsed) -> int:
-    """The size of all errors of a tree."""
     # Not a query: it would look at every node.
     size, stack = 0, [parsed.root]
     while stack:

@@ -39,8 +39,6 @@ def collected() -> Iterator[list[str]]:
 
 
 class _Shown(logging.Handler):
-    """Passes each notice to a function."""
-
     def __init__(self, show: Callable[[str], None]) -> None:
         super().__init__()
         self._show = show

@@ -128,7 +128,6 @@ def _lines(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
-    """Say what is wrong with a value."""
     location, kind = error["loc"], error["type"]
     shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":

@@ -70,8 +70,6 @@ _FURTHER_LISTS = frozenset(
 class TreeParser:
     """A parser of one grammar that caches trees; threads share nothing."""
 
-    # A search for a size cuts files again.
-
     def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language
         self._local = local()
@@ -80,6 +78,7 @@ class TreeParser:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
+        # A search for a size cuts files again.
         trees: dict[bytes, tree_sitter.Tree] = self._local.__dict__.setdefault("trees", {})
         tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
         trees[encoded] = tree  # the last one, as it was used last

@@ -76,7 +76,6 @@ def words_of_code(text: str) -> list[str]:
 
 @lru_cache(maxsize=65_536)  # code repeats its words
 def _with_parts(word: str) -> tuple[str, ...]:
-    """A word as terms."""
     letters, shape = (word, word) if word.isascii() else _shape(word)
     # Case folding, not lower case: the lower case of a Greek sigma depends on whether it ends the word.
     parts = ["".join(letters[match.start() : match.end()]).casefold() for match in _PART.finditer(shape)]

@@ -140,7 +140,6 @@ def without_tasks_of_tests(benchmark: Benchmark) -> Benchmark:
 
 
 def _with_other_code(benchmark: Benchmark) -> set[str]:
-    """Return the repositories with a file that is no test."""
     return {repo for repo, files in benchmark.files.items() if not all(is_test(file.path) for file in files)}
 
 

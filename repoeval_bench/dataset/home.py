@@ -22,6 +22,6 @@ def data_home(home: Path | None = None) -> Path:
     checkout = _PACKAGE.parent
     if (checkout / "Makefile").is_file() and (checkout / "data" / "index").is_dir():
         return checkout / "data" / "cache"
-    import platformdirs  # few commands come here
+    import platformdirs
 
     return platformdirs.user_cache_path("repoeval-bench")

@@ -72,7 +72,6 @@ def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:
 
 
 def _depth(definition: Definition, defined: Sequence[Definition]) -> int:
-    """Count the definitions around one."""
     depth = 0
     while definition.parent is not None:
         definition, depth = defined[definition.parent], depth + 1

@@ -140,9 +140,8 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def _check_weights(kind: str, model: Any, files: ModelFiles) -> None:
-    """An EmbeddingError where the weights lack some of the model's."""
-    # transformers gives those random numbers. It says so in a warning only, or in the result of a second loading, which
-    # takes a tenth of a second.
+    # Where the weights lack some of the model's, transformers gives random numbers. It says so in a warning only, or in
+    # the result of a second loading, which takes a tenth of a second.
     transformer = getattr(model[0], "auto_model", None)
     if transformer is None:
         return

@@ -5,7 +5,6 @@ from typing import cast
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
-from repoeval_bench.embedding.long_text import LongText
 from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
 
 
@@ -27,7 +26,7 @@ def parse_embedder(text: str) -> Spec:
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
 
 
-def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
+def choose_embedder(text: str) -> tuple[Spec, dict[Role, long_text.LongText]]:
     """Return (checked spec of an embedder, role -> policy for long texts) without looking for a model.
 
     A UsageError names what is missing, impossible or without effect.

@@ -20,7 +20,6 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
-from repoeval_bench.embedding.models import ModelFiles
 from repoeval_bench.embedding.registry import EMBEDDERS, Encoded, Limit, unit_rows
 
 # Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32.
@@ -82,7 +81,7 @@ class Tokens:
 class SentenceTransformerEncoder:
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: models.ModelFiles) -> None:
         self.files, self.spec = files, files.spec
         self.identity: Mapping[str, Any] = files.identity
         self.limit = None if files.max_tokens is None else Limit(files.max_tokens, self.token_starts)

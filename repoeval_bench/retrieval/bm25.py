@@ -107,7 +107,7 @@ class Bm25Retriever:
 class _Vocabulary:
     """Numbers for terms, shared by all corpora of a process."""
 
-    # Chunkers cut the same lines in different ways.
+    # Different chunkers cut the same lines.
 
     def __init__(self, tokenizer: str) -> None:
         self._words = TOKENIZERS[tokenizer].words
@@ -236,7 +236,6 @@ class _TermIndex:
         return np.bincount(texts, shares, minlength=self.size).astype(np.float64, copy=False)
 
     def _distinct(self, column: int) -> IntArray:
-        """Return the distinct rows of a text's terms."""
         # Cached, as the queries of a file share texts.
         if column not in self._known:
             self._known[column] = np.searchsorted(self._terms, np.unique(self._of_text[column]))

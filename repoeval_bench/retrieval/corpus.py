@@ -167,7 +167,6 @@ def merge_identical(corpus: Corpus) -> Corpus:
 
 
 def _close(chunker: Chunker) -> None:
-    """Close a chunker and those it wraps."""
     # Only then is a program known to have answered once for each file.
     part: object = chunker
     with plug_in_errors_as(ChunkError, f"{chunker.spec}: close()", "repair the chunker"):

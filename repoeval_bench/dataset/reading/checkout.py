@@ -1,7 +1,7 @@
 """Read a git checkout: the commit, the tracked paths, which other paths git ignores; or a bare repository's HEAD."""
 
 # Nothing that a checkout configures can run or be fetched: git is not started, and the configuration, which can name
-# programs, is not opened. dulwich is imported where it is used: few commands read a checkout.
+# programs, is not opened. dulwich is imported where it is used, which takes 80 ms.
 
 from __future__ import annotations
 

@@ -145,7 +145,6 @@ def download(url: str, target: Path) -> None:
 
 
 def _transfer(client: httpx.Client, url: str, target: Path) -> None:
-    """One request for the whole file."""
     with client.stream("GET", url) as reply:
         reply.raise_for_status()
         total = int(reply.headers.get("Content-Length", 0)) or None
