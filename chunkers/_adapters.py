@@ -1,7 +1,5 @@
 """Adapters for chunkers of other packages and for plain functions: spans, specs, and errors with names."""
 
-from __future__ import annotations
-
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,12 +20,10 @@ def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None
 
 
 def chunks_of(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
-    """Return a chunker's unchecked chunks of a file; any exception becomes a ChunkError that names both.
-
-    A generator is run to its end here, and what a plug-in prints goes to standard error.
-    """
+    """Return a chunker's unchecked chunks of a file; any exception becomes a ChunkError that names both."""
+    # What a plug-in prints goes to standard error.
     with named_failure(chunker.spec, file), redirect_stdout(sys.stderr):
-        return tuple(chunker.chunk(file))
+        return tuple(chunker.chunk(file))  # here a generator is run to its end
 
 
 def contract_faults(file: SourceFile, chunks: Iterable[Chunk]) -> Iterator[tuple[str, str]]:
@@ -71,10 +67,10 @@ def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[t
     """Return character spans of pieces that follow each other in a text, for libraries that return strings only.
 
     Each piece is expected right after the one before it, blanks skipped, and searched further on only if it is not
-    there. So a piece that occurs twice can be mistaken only if text before it was left out. With an `overlap` in
-    characters a piece may begin that far before the end of the one before it, and not before its start. None if a
-    piece is not found.
+    there. With an `overlap` in characters a piece may begin that far before the end of the one before it, and not
+    before its start. None if a piece is not found.
     """
+    # So a piece that occurs twice can be mistaken only if text before it was left out.
     spans: list[tuple[int, int]] = []
     start = end = 0
     for piece in pieces:
@@ -139,7 +135,7 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
     """Return the error of a chunker that does not know a language of the files, or None.
 
     The shortest file of each language is cut, except of Python, which every chunker here knows. Raises GrammarError if
-    a grammar is not installed, which says nothing about the chunker. Other failures are ignored here.
+    a grammar is not installed. Other failures are ignored here.
     """
     shortest: dict[str, SourceFile] = {}
     for file in files:
@@ -152,7 +148,7 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
     for file in shortest.values():
         try:
             check(file)
-        except GrammarError:
+        except GrammarError:  # it says nothing about the chunker
             raise
         except LanguageError as error:
             return error

@@ -1,7 +1,5 @@
 """The base of the chunkers of this room, whose fields are options; lines packed up to a size; chunks of whole lines."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from itertools import pairwise

@@ -31,18 +31,15 @@ def resolve_language(file: SourceFile, name: str = "auto") -> Language:
         return _ALL[name]
     language = language_of(file.path, file.text)
     if language is None:
+        further = FURTHER.get(language_name(file.path))
+        way_out = (
+            f"run {install_command(further.extra)}" if further else "take a chunker that needs none, such as fixed"
+        )
         raise LanguageError(
             f"{file.name}: no grammar is here for files that end in {PurePosixPath(file.path).suffix!r}; "
-            f"{_way_out(file)}{OR_SKIP}"
+            f"{way_out}{OR_SKIP}"
         )
     return language
-
-
-def _way_out(file: SourceFile) -> str:
-    """Return how to get a grammar for a file: by an extra, if one has it."""
-    if (name := language_name(file.path)) in FURTHER:
-        return f"run {install_command(FURTHER[name].extra)}"
-    return "take a chunker that needs none, such as fixed"
 
 
 def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:

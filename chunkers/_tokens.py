@@ -35,10 +35,7 @@ Size = Annotated[int, Ge(1)]
 
 @dataclass(frozen=True, slots=True)
 class Sized(Cutter):
-    """A chunker with a limit in `max_nws`, or in `max_tokens` of a `tokenizer`; its spec prints the one in use.
-
-    Lines are counted one by one, which is exact for tokenizers that split at whitespace, as BERT's does.
-    """
+    """A chunker with a limit in `max_nws`, or in `max_tokens` of a `tokenizer`; its spec prints the one in use."""
 
     max_nws: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = NWS
     max_tokens: Annotated[Size | None, Doc("tokens of a chunk, at most, in place of the other size")] = None
@@ -76,6 +73,7 @@ class Sized(Cutter):
         if self.max_tokens is None:
             return file.nws_before()
         lines = file.text.splitlines()
+        # Line by line, which is exact for tokenizers that split at whitespace, as BERT's does.
         encoded = tokenizer_named(self.tokenizer).encode_batch([*map(readable, lines)], add_special_tokens=False)
         # If the tokenizer drops every character of a line, the line counts as one token: it is not blank.
         sizes = [len(encoding) or bool(line.strip()) for encoding, line in zip(encoded, lines, strict=True)]

@@ -1,16 +1,15 @@
-"""Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged.
+"""Split-then-merge on the syntax tree: nodes that fit stay whole, others are split, and neighbours are merged."""
 
-After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that every line of
-a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`) goes
-with the first piece of its body instead of being a chunk of its own.
-"""
+# After cAST (Zhang et al. 2025, arXiv 2506.15655), with three differences. Chunks are whole lines, so that every line
+# of a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`)
+# goes with the first piece of its body instead of being a chunk of its own.
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import Annotated, ClassVar
 
 from annotated_types import Ge
 
@@ -20,10 +19,7 @@ from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Parsed, parse
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
+from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Node, Parsed, parse
 
 
 @CHUNKERS.register(parallel=True, colour=1)

@@ -1,19 +1,18 @@
 """chonkie's chunkers that need no model, their spans mapped back onto the file.
 
-Unit of `chunk_size`: characters, whitespace included (chonkie's tokenizer "character"); bytes for `kind=fast`. Its
-CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text can be longer
-than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size of those of
-`ast:max_nws=1500`; the realised size is printed beside every score.
+Unit of `chunk_size`: characters, whitespace included; bytes for `kind=fast`.
 """
 
-from __future__ import annotations
+# chonkie's CodeChunker adds up the lengths of syntax nodes and leaves the blanks between them out, so a chunk's text
+# can be longer than `chunk_size`. The default of 2048 is chonkie's own. On Python its chunks have about the mean size
+# of those of `ast:max_nws=1500`.
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
@@ -34,7 +33,12 @@ _KINDS = {  # the others need a model
 
 
 @CHUNKERS.register(
-    parallel=True, pasted=True, colour=2, requires=("chonkie",), libraries=("chonkie", "tree_sitter_language_pack")
+    parallel=True,
+    # 1.5 to 1.7 in data/leaderboard/leaderboard.csv.
+    pasted={"chunk_size": 1.65},
+    colour=2,
+    requires=("chonkie",),
+    libraries=("chonkie", "tree_sitter_language_pack"),
 )
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChonkieChunker(Peer):
@@ -68,11 +72,6 @@ class ChonkieChunker(Peer):
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
         return library_language(file, self.language, PACK_NAMES, self.name) if self.kind == "code" else ""
-
-    @classmethod
-    def of_size(cls, nws: int) -> Self:
-        """Return the chunker with 1.65 times `nws` characters: 1.5 to 1.7 in data/leaderboard/leaderboard.csv."""
-        return cls(chunk_size=round(1.65 * nws))
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call that `spans` makes."""

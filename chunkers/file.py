@@ -1,7 +1,5 @@
 """The whole file as one chunk: the upper bound of context and the lower bound of focus."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

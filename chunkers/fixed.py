@@ -1,7 +1,5 @@
 """Whole lines up to a size, blind to syntax: the baseline every other chunker is compared with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, ClassVar
@@ -20,12 +18,12 @@ from repoeval_bench.core.source import Chunk, SourceFile
 class FixedChunker(Sized):
     """Whole lines up to max_nws non-whitespace characters (or max_tokens); with `offset`, packed from that line on.
 
-    Every line is in exactly one chunk; a single line above the size is a chunk of its own. `offset` moves the
-    boundaries, so the spread between offsets shows how much of a difference is chance. The lines before it join the
-    first chunk, which may have up to `offset` lines more than fit.
+    Every line is in exactly one chunk; a single line above the size is a chunk of its own. The lines before the offset
+    join the first chunk, which may have up to `offset` lines more than fit.
     """
 
     name: ClassVar[str] = "fixed"
+    # It moves the boundaries, so the spread between offsets shows how much of a difference is chance.
     offset: Annotated[int, Ge(0), Doc("line at which packing starts")] = 0
 
     def chunk(self, file: SourceFile) -> list[Chunk]:

@@ -1,7 +1,5 @@
 """One chunk per function, method and class header; the lines between them are merged."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,9 +1,4 @@
-"""Headers before chunks' texts, for any chunker.
-
-Header and text are embedded together. A header moves no span, so the same lines are scored.
-"""
-
-from __future__ import annotations
+"""Headers before chunks' texts, for any chunker: both are embedded together, and the same lines are scored."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -28,8 +23,8 @@ KINDS = {
     "context": "code-chunk's: path, scope, signatures, what the file imports, and the definitions before and after",
 }
 
+# Names of imports in a header, at most, as in code-chunk.
 _MOST_IMPORTS = 10
-"""Names of imports in a header, at most, as in code-chunk."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +61,8 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
     if kind in {"path", "stem"}:
         known = language_of(file.path)
         comment = known.line_comment if known else "//"
-        line = file.path if kind == "path" else _stem(file.path)
+        path = PurePosixPath(file.path)
+        line = file.path if kind == "path" else " ".join([path.stem, path.stem, *path.parent.parts[-3:]])
         return [replace(chunk, header=f"{comment} {line}\n") for chunk in chunks]
     language = resolve_language(file)
     declared = [definition for definition in definitions(file, language) if definition.kind != "variable"]
@@ -74,11 +70,6 @@ def with_headers(file: SourceFile, chunks: Sequence[Chunk], kind: str) -> list[C
         imports = _imported(file, language)
         return [replace(chunk, header=_context(file, chunk, declared, imports, language)) for chunk in chunks]
     return [replace(chunk, header=_scope(file, chunk, declared, language.line_comment)) for chunk in chunks]
-
-
-def _stem(path: str) -> str:
-    parts = PurePosixPath(path)
-    return " ".join([parts.stem, parts.stem, *parts.parent.parts[-3:]])
 
 
 def _imported(file: SourceFile, language: Language) -> list[str]:

@@ -102,21 +102,14 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
     return {position: index for index, position in enumerate(accumulate(widths, initial=0))}
 
 
-@CHUNKERS.register(
-    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
-)
-def of_command(command: str) -> ProgramChunker:
-    """Return the chunker of a command line."""
-    return ProgramChunker(command)
-
-
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
     `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs or returns spans
-    outside the file. The error has the file's name and the end of standard error. The program starts again for the next
-    file. Call `close` after the last file, because only then surplus answers are seen.
+    outside the file. The program starts again for the next file. Call `close` after the last file.
     """
+
+    # Only when it is closed are surplus answers seen.
 
     def __init__(self, command: str, time_limit: float = 60.0) -> None:
         try:
@@ -155,14 +148,14 @@ class ProgramChunker:
     def close(self) -> str:
         """End the program and its process group; return the end of its standard error.
 
-        An OutOfTurnError if it wrote more lines than requested: after a surplus line, answers belong to other files.
+        An OutOfTurnError if it wrote more lines than requested.
         """
         if self._talk is None:
             return ""
         talk, self._talk = self._talk, None
         surplus = talk.has_surplus()
         last_words = talk.end()
-        if surplus:
+        if surplus:  # after a surplus line, answers belong to other files
             raise OutOfTurnError(
                 f"{self.spec} wrote more than {talk.n_lines} lines for {talk.n_lines} files, so its answers may belong "
                 "to other files; let it write one line for each"
@@ -170,11 +163,19 @@ class ProgramChunker:
         return last_words
 
 
-_GRACE = 2.0
-"""Seconds that a program has to end by itself after its input ends."""
+@CHUNKERS.register(
+    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
+)
+def of_command(command: str) -> ProgramChunker:
+    """Return the chunker of a command line."""
+    return ProgramChunker(command)
 
+
+# Seconds that a program has to end by itself after its input ends.
+_GRACE = 2.0
+
+# Characters of standard error that are shown.
 _LAST_WORDS = 300
-"""Characters of standard error that are shown."""
 
 
 class _Conversation:

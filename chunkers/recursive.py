@@ -1,7 +1,5 @@
 """A cascade of separators, as in text splitters: classes, functions, paragraphs, lines, words, characters."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import cache
@@ -32,9 +30,7 @@ class RecursiveChunker(Sized):
     """Separators in cascade (class, def, blank line, line, word, character), merged up to max_nws.
 
     The first two are the keywords of the file's language, by its name; files of other languages begin with blank lines.
-    The text is cut at the first separator. Pieces above `max_nws` non-whitespace characters (or `max_tokens`) are cut
-    at the next one, and neighbours are merged up to that size. Blind to syntax: a `def` in a string is a separator too.
-    No chunk is above the size, so a long line is cut.
+    Blind to syntax: a `def` in a string is a separator too. No chunk is above the size, so a long line is cut.
     """
 
     name: ClassVar[str] = "recursive"

@@ -1,7 +1,5 @@
 """Chunkers by name. A new one is a file in this folder, which registers it; its fields are its options."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -28,8 +26,8 @@ class ChunkerRow(Row):
     """Modules that take long to import; the server of those processes imports them."""
     colour: int | None = None
     """The index of its colour in figures; None for the next free one."""
-    pasted: bool = False
-    """Whether its class has `of_size` and `snippet`, which work even if its package is not installed."""
+    pasted: Mapping[str, float] = field(default_factory=dict)
+    """Option of a size -> its value for each nws of a mean chunk. Its class has `snippet`, which needs no package."""
 
 
 CHUNKERS = Kind(
@@ -111,5 +109,5 @@ def _shortened(spec: Spec) -> str:
 def of_size(name: str, nws: int) -> str:
     """Return the spec of a framework's chunker with about the mean size of `fixed:max_nws=NWS`."""
     row = CHUNKERS.find(name)
-    chunker: Chunker = row.part.of_size(nws)
+    chunker: Chunker = row.part(**{option: round(factor * nws) for option, factor in row.pasted.items()})
     return chunker.spec

@@ -1,7 +1,5 @@
 """Sliding windows of lines, as RepoCoder (20 lines, step 10) and CodeRAG-Bench (50, step 10) use them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

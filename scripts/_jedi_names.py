@@ -41,10 +41,8 @@ class _InOrder(frozenset[Any]):
 
 
 def _keep_order() -> None:
-    """Make jedi choose the same of several values each time, as for a base class that is imported conditionally.
-
-    Its sets iterate by addresses in memory, so its choice depended on the process.
-    """
+    """Make jedi choose the same of several values each time, as for a base class that is imported conditionally."""
+    # Its sets iterate by addresses in memory, so its choice depended on the process.
     from jedi.inference.base_value import ValueSet
 
     def fill(value_set: Any, values: Iterable[Any]) -> None:
@@ -78,9 +76,8 @@ class JediNames(ExitStack):
     def resolve(self, path: str, line: int, column: int, target_span: LineSpan) -> tuple[CodeDefinition, ...]:
         """Return the definitions of the name at a line and column (0-based); none if jedi finds none in these files."""
         file = self._files.get(path)
-        if (
-            file is None or not file.plain
-        ):  # a stub; or a file whose lines jedi, which splits at newlines, counts otherwise
+        # A stub; or a file whose lines jedi, which splits at newlines, counts otherwise.
+        if file is None or not file.plain:
             return ()
         script = self._scripts.get(path)
         if script is None:

@@ -1,7 +1,5 @@
 """Read from a registry the releases of a package, and from a fetched release its licence."""
 
-from __future__ import annotations
-
 import re
 from datetime import datetime
 from email.parser import HeaderParser

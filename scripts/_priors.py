@@ -1,15 +1,19 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for two scripts.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for three scripts.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes.
 """
 
+import json
+import re
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import t
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES
@@ -25,6 +29,7 @@ from repoeval_bench.runs.view import RunView
 FloatArray = NDArray[np.float64]
 
 CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
+GOLDS = ("lines", "exact", "definitions")
 LEAST_TAU = 0.005
 CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 
@@ -40,6 +45,25 @@ class Repository:
     def sample(self) -> Sample:
         """All queries, a cluster for each file."""
         return Sample.micro(self.scores, self.files.tolist())
+
+
+class Estimate:
+    """A mean over repositories, in percentage points, with Student's 95 % interval."""
+
+    def __init__(self, values: Sequence[float]) -> None:
+        self.values = 100 * np.array(values)
+        self.mean = float(self.values.mean())
+        half = float(t.ppf(0.975, len(values) - 1) * self.values.std(ddof=1) / np.sqrt(len(values)))
+        self.low, self.high = self.mean - half, self.mean + half
+
+    def __format__(self, digits: str) -> str:
+        return " ".join([f"{self.mean:+{digits}}", f"[{self.low:+{digits}}, {self.high:+{digits}}]"])
+
+
+def print_priors(priors: dict[str, Any]) -> None:
+    """Print data/priors.json, with each list of plain values on one line."""
+    plain = re.compile(r"\[[^\[\]{}]*\]")
+    print(plain.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 
 def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
@@ -59,7 +83,7 @@ def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
         (name, size): run
         for name, of_name in by_name.items()
         if name in CHUNKERS
-        for size, run in zip(SIZES, sorted(_sized(of_name), key=_chunk_size), strict=True)
+        for size, run in zip(SIZES, sorted(_sized(of_name), key=lambda run: run.metrics.chunk_nws.mean), strict=True)
     }
     ordered = [by_candidate[candidate] for candidate in CANDIDATES]
     joined, measure = together([run.scores for run in ordered]), headline_measure(ordered)
@@ -73,11 +97,6 @@ def _sized(runs: Sequence[RunView]) -> Sequence[RunView]:
     """Return a chunker's runs at the three sizes, without those of the settings that people paste."""
     pasted = {make_chunker(spec).spec for spec in PASTED}
     return runs if len(runs) == len(SIZES) else [run for run in runs if run.metrics.chunker not in pasted]
-
-
-def _chunk_size(run: RunView) -> float:
-    assert run.metrics.chunk_nws is not None
-    return run.metrics.chunk_nws.mean
 
 
 def pooled_noise(samples: Sequence[Sample]) -> FloatArray:
@@ -96,7 +115,8 @@ def estimated_means(samples: Sequence[Sample], noise: FloatArray, tau: float) ->
 
 def errors_of(samples: Sequence[Sample], noise: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return each repository's own means, (n, k), and s^2, (n,)."""
-    return np.array([sample.mean() for sample in samples]), np.array([_error(sample, noise) for sample in samples])
+    traces = [float(np.trace(smoothed_covariance(sample, noise))) for sample in samples]
+    return np.array([sample.mean() for sample in samples]), np.array(traces) / (len(noise) - 1)
 
 
 def tau_around_others(sets: Sequence[tuple[FloatArray, FloatArray]]) -> float:
@@ -137,7 +157,3 @@ def _root_of(excess: Callable[[float], float]) -> float:
         middle = (low * high) ** 0.5
         low, high = (middle, high) if excess(middle) > 0 else (low, middle)
     return low
-
-
-def _error(sample: Sample, noise: FloatArray) -> float:
-    return float(np.trace(smoothed_covariance(sample, noise))) / (len(noise) - 1)

@@ -1,7 +1,5 @@
 """Write the facts of a pack that ships: its files, the lines of its tasks, the definitions that they use."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -43,9 +41,6 @@ def dump_places(tasks: Iterable[Task]) -> str:
     """Return the table of tasks."""
     rows = [HEADER]
     for task in tasks:
-        row = (
-            *(task.task_id, task.path, task.context_start, task.body.start, task.body.end),
-            task.function_name or "",
-        )
+        row = (task.task_id, task.path, task.context_start, task.body.start, task.body.end, task.function_name or "")
         rows.append("\t".join(map(str, row)))
     return "\n".join(rows) + "\n"

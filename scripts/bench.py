@@ -83,7 +83,8 @@ def command(*words: str | Path, home: Path) -> Spent:
 
 
 def memory(field: str) -> int:
-    """Return bytes of this process, by Linux's own count; getrusage would include the parent's peak."""
+    """Return bytes of this process, by Linux's own count."""
+    # getrusage would include the parent's peak.
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text("ascii").splitlines())
     return int(status[field].split()[0]) * 1024
 
@@ -134,15 +135,14 @@ def commands(source: str, _quick: bool) -> Iterator[Row]:
             before = pool.submit(embed_alone, source, 0).result()
             cold = run("cold", "compare", *three)
             alone = (before + pool.submit(embed_alone, source, 8).result()) / 2
-        yield most(
-            "cold compare of three chunkers / embedding alone", cold.wall / alone, 1.1, beside=f" ({alone:.0f} s)"
-        )
+        what = "cold compare of three chunkers / embedding alone"
+        yield most(what, cold.wall / alone, 1.1, beside=f" ({alone:.0f} s)")
         yield most("  its peak memory, GiB", cold.peak / 2**30, 2)
         warm = min(run(f"warm{turn}", "compare", *three).wall for turn in range(3))
         yield Row("compare of three, vectors cached", f"{warm:.1f} s")
         yield Row("  the runs stored too", f"{min(run('warm0', 'compare', *three).wall for _ in range(3)):.1f} s")
-        words = [min(run(f"bm25{turn}", "compare", *three, "--retriever", "bm25").wall for turn in range(3))]
-        yield Row("compare of three by BM25", f"{words[0]:.1f} s")
+        lexical = min(run(f"bm25{turn}", "compare", *three, "--retriever", "bm25").wall for turn in range(3))
+        yield Row("compare of three by BM25", f"{lexical:.1f} s")
 
 
 def embedding(source: str, _quick: bool) -> Iterator[Row]:
@@ -245,10 +245,8 @@ def metrics(_source: str, quick: bool) -> Iterator[Row]:
             ours=partial(score_run, run, qrels),
             theirs=lambda run=run, qrels=qrels: pytrec_eval.RelevanceEvaluator(qrels, their_measures).evaluate(run),
         )
-        beside = f" ({1000 * seconds['ours']:.0f} ms)"
-        yield most(
-            f"score_run / pytrec_eval, {n:,} queries, time", seconds["ours"] / seconds["theirs"], 1, beside=beside
-        )
+        what, beside = f"score_run / pytrec_eval, {n:,} queries, time", f" ({1000 * seconds['ours']:.0f} ms)"
+        yield most(what, seconds["ours"] / seconds["theirs"], 1, beside=beside)
 
 
 def statistics(_source: str, quick: bool) -> Iterator[Row]:
@@ -261,20 +259,13 @@ def statistics(_source: str, quick: bool) -> Iterator[Row]:
     def written_runs(folder: Path, n_runs: int, n: int, n_files: int | None) -> list[Path]:
         file = np.arange(n) * (n_files or n) // n
         ease = rng.normal(0.5, 0.2, (n, 1)) + rng.normal(0, 0.1, (n_files or n, 1))[file]
-        columns = {
-            f"run{at}": dict(
-                zip(
-                    EVAL_MEASURES,
-                    np.clip(ease + 0.01 * at + rng.normal(0, 0.15, (n, len(EVAL_MEASURES))), 0, 1).T,
-                    strict=True,
-                )
-            )
-            for at in range(n_runs)
-        }
+        columns = {}
+        for at in range(n_runs):
+            scores = np.clip(ease + 0.01 * at + rng.normal(0, 0.15, (n, len(EVAL_MEASURES))), 0, 1)
+            columns[f"run{at}"] = dict(zip(EVAL_MEASURES, scores.T, strict=True))
         files = None if n_files is None else [f"f{i}.py" for i in file]
-        return [
-            run.folder for run in write_runs(folder, columns, files=files, repos=[f"r{8 * i // n}" for i in range(n)])
-        ]
+        repos = [f"r{8 * i // n}" for i in range(n)]
+        return [run.folder for run in write_runs(folder, columns, files=files, repos=repos)]
 
     with TemporaryDirectory() as name:
         n = 1_000 if quick else 100_000
@@ -283,11 +274,8 @@ def statistics(_source: str, quick: bool) -> Iterator[Row]:
         yield most("  its peak memory, GiB", took.peak / 2**30, 1)
         folders = written_runs(Path(name) / "page", 21, 300 if quick else 1_500, 100 if quick else 400)
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-            yield most(
-                "choice of 21 runs of 1,500 queries: MB above the runs",
-                pool.submit(choice_memory, folders).result(),
-                300,
-            )
+            megabytes = pool.submit(choice_memory, folders).result()
+        yield most("choice of 21 runs of 1,500 queries: MB above the runs", megabytes, 300)
 
 
 def choice_memory(folders: Sequence[Path]) -> float:
@@ -312,9 +300,8 @@ def generated(megabytes: float) -> SourceFile:
         '# About part {i}.\n@register\ndef function_{i}(a, b=None):\n    """Part {i}."""\n    return [a, b, {i}]\n\n\n'
         "class Class{i}(Base):\n    limit = dict(a={i}, b=[1, 2, 3])\n\n    def run(self):\n" + body + "\n\n"
     )
-    return SourceFile(
-        "bench", "large.py", "".join(piece.format(i=i) for i in range(round(megabytes * 1e6 / len(piece))))
-    )
+    text = "".join(piece.format(i=i) for i in range(round(megabytes * 1e6 / len(piece))))
+    return SourceFile("bench", "large.py", text)
 
 
 def chunkers(source: str, _quick: bool) -> Iterator[Row]:
@@ -355,13 +342,8 @@ def packs(_source: str, quick: bool) -> Iterator[Row]:
             costs["compare by BM25"].append(command("compare", *chosen, *words, home=home))
     ratio = large / small
     for what, (before, after) in costs.items():
-        sizes = f"{what} of {large:g} MB / of {small:g} MB"
-        yield most(
-            f"{sizes}, time ({ratio:g} is linear)",
-            after.busy / before.busy,
-            1.25 * ratio,
-            beside=f" ({after.busy:.0f} s)",
-        )
+        sizes, seconds = f"{what} of {large:g} MB / of {small:g} MB", f" ({after.busy:.0f} s)"
+        yield most(f"{sizes}, time ({ratio:g} is linear)", after.busy / before.busy, 1.25 * ratio, beside=seconds)
         yield most("  peak memory", after.peak / before.peak, ratio, beside=f" ({after.peak / 2**20:.0f} MiB)")
 
 

@@ -28,11 +28,11 @@ from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.pack import resolve_uses
 
 
-def build_uses(benchmark: Benchmark, workers: int = 2) -> str:
+def build_uses(benchmark: Benchmark) -> str:
     """Return the table of a benchmark's tasks; print how surely definitions are known."""
     repos = sorted(benchmark.files, key=lambda repo: -sum(len(file.text) for file in benchmark.files[repo]))
     uses: ReadUses = {}
-    with ProcessPoolExecutor(workers) as pool:
+    with ProcessPoolExecutor(2) as pool:
         jobs = [
             pool.submit(resolve_tasks, [task for task in benchmark.tasks if task.repo == repo], benchmark.files[repo])
             for repo in repos
@@ -60,9 +60,8 @@ def resolve_pack(name: str) -> None:
     counted = PackUses(tasks=sum(map(bool, uses.values())), unread=[*uses.values()].count(None))
     level = facts.content.levels[FUNCTION.name].model_copy(update={"uses": counted})
     write_plain(facts.root / USES, pack_table(dump_uses(tasks, uses)))
-    write_plain(
-        facts.root / MANIFEST, dump_manifest(facts.content.model_copy(update={"levels": {FUNCTION.name: level}}))
-    )
+    content = facts.content.model_copy(update={"levels": {FUNCTION.name: level}})
+    write_plain(facts.root / MANIFEST, dump_manifest(content))
     definitions = sum(len(of_task or ()) for of_task in uses.values())
     print(f"{facts.root / USES}: {definitions} definitions of {counted.tasks} tasks")
 

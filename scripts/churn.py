@@ -4,8 +4,6 @@
 package. Files that a chunker fails on are skipped and counted. A text that only moved costs nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections import Counter

@@ -9,6 +9,7 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import httpx
@@ -36,13 +37,9 @@ def main() -> int:
     try:
         with httpx.Client(headers=headers, timeout=30, follow_redirects=True) as client:
             url = f"{api}/{os.environ['PULL_REQUEST']}/comments"
-            ours = next(
-                (comment for comment in comments(client, url) if (comment["body"] or "").startswith(mark)), None
-            )
-            if ours:
-                answer = client.patch(f"{api}/comments/{ours['id']}", json={"body": text})
-            else:
-                answer = client.post(url, json={"body": text})
+            ours = next((one for one in comments(client, url) if (one["body"] or "").startswith(mark)), None)
+            method, target = ("PATCH", f"{api}/comments/{ours['id']}") if ours else ("POST", url)
+            answer = client.request(method, target, json={"body": text})
             answer.raise_for_status()
     except httpx.HTTPStatusError as error:
         if error.response.status_code == FORBIDDEN:
@@ -59,15 +56,13 @@ def main() -> int:
 
 def comments(client: httpx.Client, url: str) -> Iterator[dict[str, str]]:
     """Yield every comment of the pull request, page by page."""
-    page = 1
-    while True:
+    for page in count(1):
         answer = client.get(url, params={"per_page": PAGE, "page": page})
         answer.raise_for_status()
         result = answer.json()
         yield from result
         if len(result) < PAGE:
             return
-        page += 1
 
 
 if __name__ == "__main__":

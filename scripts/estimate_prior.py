@@ -19,8 +19,6 @@ tau^2 is BM25's plus the squared difference between two data sets.
 
 import argparse
 import csv
-import json
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import combinations
@@ -28,14 +26,21 @@ from math import log
 from pathlib import Path
 
 import numpy as np
-from _priors import CANDIDATES, errors_of, estimated_means, pooled_noise, read_questions, tau_around, tau_around_others
-from numpy.typing import NDArray
+from _priors import (
+    CANDIDATES,
+    FloatArray,
+    errors_of,
+    estimated_means,
+    pooled_noise,
+    print_priors,
+    read_questions,
+    tau_around,
+    tau_around_others,
+)
 
 from repoeval_bench.analysis.evidence import SIZES
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.core.spec import Spec
-
-FloatArray = NDArray[np.float64]
 
 LEADERBOARD = Path(__file__).resolve().parents[1] / "data" / "leaderboard" / "leaderboard.csv"
 LANGUAGES = {
@@ -45,8 +50,6 @@ LANGUAGES = {
     "native-8": ("rust", "c", "cpp"),
 }
 PROTOCOLS = ("uses", "docstring", "body")
-INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
-"""A list of plain values, which is printed on one line."""
 
 COMMANDS = (
     *(
@@ -133,8 +136,7 @@ def main() -> None:
     triangles = {
         name: [rounded(row[: index + 1]) for index, row in enumerate(matrix)] for name, matrix in noise.items()
     }
-    priors = {"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets}
-    print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
+    print_priors({"commands": COMMANDS, "candidates": CANDIDATES, "noise": triangles, "sets": reference_sets})
 
 
 if __name__ == "__main__":

@@ -6,8 +6,6 @@ A row is one input, made from the seed, its kind and its number. An accepted num
 too, and so does a row that takes longer than 50 seconds.
 """
 
-from __future__ import annotations
-
 import argparse
 import gzip
 import io
@@ -25,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from pydantic import BaseModel
@@ -204,7 +202,7 @@ class Inputs:
     runs: tuple[Path, ...]
 
     @classmethod
-    def make(cls, folder: Path) -> Inputs:
+    def make(cls, folder: Path) -> Self:
         """Store the runs in the folder."""
         files = {repo: tuple(SourceFile(repo, f"part{i}.py", CODE.format(i=i)) for i in range(4)) for repo in "rs"}
         facts: dict[str, Any] = {"ground_truth": METADATA["ground_truth"], "level": "function", "context_start": 0}
@@ -252,10 +250,10 @@ def imported(rng: random.Random, inputs: Inputs) -> object:
 
 
 def specs(rng: random.Random, _: Inputs) -> object:
-    """Parse a damaged spec; one that names a module would import it."""
+    """Parse a damaged spec."""
     parse, valid = rng.choice(list(SPECS.values()))
     text = damaged(rng, rng.choice(valid).encode()).decode("utf-8", "surrogateescape")
-    if not text.strip().startswith(("py:", "exec:")):
+    if not text.strip().startswith(("py:", "exec:")):  # one that names a module would import it
         parse(text)
     return None
 
@@ -366,9 +364,8 @@ def fuzz(rows: int, seed: int, only: str = "", first: int = 0) -> dict[str, Coun
                 counter[what] += 1
                 if what == "fault" and counter[what] <= 3:
                     print(f"--only '{kind}' --first {number} --rows 1 --seed {seed}\n{why}", file=sys.stderr)
-            print(
-                f"{kind:12}", *(f"{counter[name]:10,} {name}" for name in ("accepted", "refused", "fault")), flush=True
-            )
+            outcomes = (f"{counter[name]:10,} {name}" for name in ("accepted", "refused", "fault"))
+            print(f"{kind:12}", *outcomes, flush=True)
     return counts
 
 

@@ -7,8 +7,6 @@ A FOLDER is what `validate_history.py measure` writes: one file for each reposit
 Student's 95 % over repositories; each repository counts once. Names and code of a history are in neither table.
 """
 
-from __future__ import annotations
-
 import argparse
 import csv
 import json
@@ -17,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
+from _priors import GOLDS, Estimate
 
 ROOT = Path(__file__).resolve().parents[1]
 HISTORIES = ROOT / "data" / "leaderboard" / "histories.csv"
 SCORES = ROOT / "data" / "leaderboard" / "history-scores.csv"
 PLOTS = ROOT / "docs" / "findings"
-GOLDS = ("lines", "exact", "definitions")
-DEFAULT = "ast at 1,000"
+DEFAULT, LINES = "ast at 1,000", "fixed at 1,000"
 LEAST = 20
 """Questions of a repository from which its means count."""
 
@@ -98,19 +95,6 @@ def read() -> tuple[Scores, dict[str, dict[str, float]], dict[str, str]]:
     return scores, edited, languages
 
 
-class Estimate:
-    """A mean over repositories, in percentage points, with Student's 95 % interval."""
-
-    def __init__(self, values: list[float]) -> None:
-        self.values = 100 * np.array(values)
-        self.mean = float(self.values.mean())
-        half = t.ppf(0.975, len(values) - 1) * self.values.std(ddof=1) / np.sqrt(len(values))
-        self.low, self.high = self.mean - float(half), self.mean + float(half)
-
-    def __str__(self) -> str:
-        return f"{self.mean:+.1f} [{self.low:+.1f}, {self.high:+.1f}], {len(self.values)} repositories"
-
-
 def lead(of: dict[str, float], over: dict[str, float]) -> Estimate:
     """How much more the first finds, over the repositories that both have."""
     both = sorted(of.keys() & over.keys())
@@ -153,71 +137,66 @@ def answers() -> None:
     bm25 = {
         label: means for (retriever, gold, label), means in scores.items() if (retriever, gold) == ("bm25", "lines")
     }
-    default = bm25[DEFAULT]
     total = {repo for means in bm25.values() for repo in means}
     print(f"{len(total)} repositories, {len({languages[name] for name in total})} languages")
     pasted = [label for label in bm25 if " at " not in label and label != "functions"]
     points = "target lines found, points minus "
+    of_one_size = [label for label in bm25 if label.endswith(" at 1,000")]
+    sized = ("ast at", "fixed at", "recursive at", "chonkie at", "langchain at")
+
+    def leads_over(base: str, labels: list[str]) -> list[tuple[str, Estimate]]:
+        return [(label, lead(bm25[label], bm25[base])) for label in labels if label != base]
+
     groups: dict[str, tuple[str, list[tuple[str, Estimate]], str]] = {
         "syntax": (
-            points + "fixed at 1,000",
-            [
-                (label, lead(bm25[label], bm25["fixed at 1,000"]))
-                for label in sorted(bm25)
-                if label.endswith(" at 1,000") and label != "fixed at 1,000"
-            ]
-            + [("functions", lead(bm25["functions"], bm25["fixed at 1,000"]))],
+            points + LINES,
+            leads_over(LINES, [*sorted(of_one_size), "functions"]),
             "Chunkers of one mean size against whole lines (BM25)",
         ),
         "size": (
             points + DEFAULT,
-            [
-                (label, lead(bm25[label], default))
-                for label in bm25
-                if label.startswith(("ast at", "fixed at", "recursive at", "chonkie at", "langchain at"))
-                and label != DEFAULT
-            ],
+            leads_over(DEFAULT, [label for label in bm25 if label.startswith(sized)]),
             "Sizes against the shipped default (BM25)",
         ),
         "defaults": (
             points + DEFAULT,
-            [(label, lead(bm25[label], default)) for label in pasted],
+            leads_over(DEFAULT, pasted),
             "Settings that people paste, against the shipped default (BM25)",
         ),
         "edits": (
             "% of the edited file that is embedded again",
-            [(label, Estimate(list(edited[label].values()))) for label in edited if label.endswith(" at 1,000")]
-            + [(label, Estimate(list(edited[label].values()))) for label in pasted],
+            [
+                (label, Estimate([*edited[label].values()]))
+                for label in (*(label for label in edited if label.endswith(" at 1,000")), *pasted)
+            ],
             "Cost of an edit: the last 40 edits of each repository",
         ),
     }
     others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
     if others:
-        label = "ast at 1,000"
         groups["retrievers"] = (
             points + "BM25, the same chunks",
-            [(name, lead(scores[name, "lines", label], default)) for name in others],
-            f"Retrievers on the chunks of {label}",
+            [(name, lead(scores[name, "lines", DEFAULT], bm25[DEFAULT])) for name in others],
+            f"Retrievers on the chunks of {DEFAULT}",
         )
     for name, (axis, rows, title) in groups.items():
         sign = 1 if name == "edits" else -1
         rows.sort(key=lambda row: sign * row[1].mean)
         print(f"\n{title}: {axis}")
         for label, one in rows:
-            print(f"  {label:44} {one}")
+            print(f"  {label:44} {one:.1f}, {len(one.values)} repositories")
         plot(name, axis, rows, title, zero=name != "edits")
     print("\nast at 1,000 minus fixed at 1,000, by gold and by retriever")
     for retriever, gold in [*(("bm25", gold) for gold in GOLDS), *((name, GOLDS[0]) for name in others)]:
-        leads = lead(scores[retriever, gold, DEFAULT], scores[retriever, gold, "fixed at 1,000"])
-        print(f"  {retriever:8} {gold:12} {leads}")
+        leads = lead(scores[retriever, gold, DEFAULT], scores[retriever, gold, LINES])
+        print(f"  {retriever:8} {gold:12} {leads:.1f}, {len(leads.values)} repositories")
 
 
 def main() -> None:
     """Run the script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
-    making = commands.add_parser("tables")
-    making.add_argument("folders", nargs="+", type=Path)
+    commands.add_parser("tables").add_argument("folders", nargs="+", type=Path)
     commands.add_parser("answers")
     arguments = parser.parse_args()
     if arguments.command == "tables":

@@ -219,11 +219,8 @@ def protocol_rows(boards: Sequence[Sized]) -> Iterator[Row]:
         pairs = _same(one, other)
         scores = [{entry.run_id: entry.score for entry in sized.board.entries} for sized in (one, other)]
         columns = [[by_id[pair[index]] for pair in pairs] for index, by_id in enumerate(scores)]
-        verdicts = [
-            (_outcome(one.against[a][0]), _outcome(other.against[b][0]))
-            for a, b in pairs
-            if a in one.against and b in other.against
-        ]
+        both = [(one.against[a][0], other.against[b][0]) for a, b in pairs if a in one.against and b in other.against]
+        verdicts = [tuple(map(_outcome, compared)) for compared in both]
         yield {
             "dataset": one.board.runs[0].metrics.dataset.name,
             "retriever": one.ranker,

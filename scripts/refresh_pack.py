@@ -79,10 +79,8 @@ def read_recipe(pack: str) -> Recipe:
     if not path.is_file():
         raise UsageError(f"{nearest('pack', pack, known)} (a recipe's file is one too)")
     recipe = read_yaml(path, "write it as data/packs/pypi-40.yaml is written").read(Recipe)
-    if wrong := [
-        nearest("language", language, LANGUAGES) for language in recipe.languages if language not in LANGUAGES
-    ]:
-        raise UsageError(f"{path}: {all_mistakes(wrong)}")
+    if unknown := [language for language in recipe.languages if language not in LANGUAGES]:
+        raise UsageError(f"{path}: {all_mistakes(nearest('language', name, LANGUAGES) for name in unknown)}")
     return recipe
 
 
@@ -123,13 +121,9 @@ def refresh_pack(recipe: Recipe, version: str, before: str, out: Path | str) -> 
     target = new_target(out, "edition")
     with open_registry(recipe.registry) as registry:
         chosen = list(choose_packages(recipe, version, before, registry))
-        sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in chosen)
-    build = BuildRequest(
-        sources=sources,
-        tasks=recipe.tasks,
-        languages=tuple(recipe.languages),
-        name=f"{recipe.name}@{version}",
-    )
+    sources = tuple(SOURCES[recipe.registry].format(package.name, package.version) for package in chosen)
+    languages, name = tuple(recipe.languages), f"{recipe.name}@{version}"
+    build = BuildRequest(sources=sources, tasks=recipe.tasks, languages=languages, name=name)
     with new_folder(target) as folder, tempfile.TemporaryDirectory(prefix="edition-") as work:
         pack = build_pack(build, Path(work) / "pack")
         return ship(pack, folder, [release.facts for release in chosen])
@@ -189,14 +183,10 @@ def examined(registry: Npm | PyPI, name: str, recipe: Recipe, before: str, since
 
 
 def _newest(listed: Sequence[Release], before: str) -> Release:
-    """Return the newest final release that was uploaded before a day."""
-    newest = next(
-        (release for release in listed if release.is_final and release.uploaded and _day(release.uploaded) < before),
-        None,
-    )
-    if newest is None:
-        raise LeftOutError(f"it has no final release before {before}")
-    return newest
+    for release in listed:
+        if release.is_final and release.uploaded and _day(release.uploaded) < before:
+            return release
+    raise LeftOutError(f"it has no final release before {before}")
 
 
 def _day(when: datetime | None) -> str:

@@ -207,9 +207,8 @@ def main() -> None:
     samples = max(BATCH, options.samples // BATCH * BATCH)
     layout = benchmark_layout()
     micro = layout.sample(np.zeros((len(layout.sizes), 1)), "micro")
-    print(
-        f"{samples:,} samples a line; RepoEval's {len(layout.sizes)} files count like {effective_clusters(micro):.1f}"
-    )
+    effective = effective_clusters(micro)
+    print(f"{samples:,} samples a line; RepoEval's {len(layout.sizes)} files count like {effective:.1f}")
     folders = list(map(stored, options.runs))
     print_intervals(samples, folders[0] if folders else None)
     for runs in folders:

@@ -46,11 +46,8 @@ def tried(python: str, wheel: Path, extra: str) -> str:
     """Install the wheel and run it; return what failed, "" for nothing."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        tool = str(folder / "env" / "bin" / "repoeval-bench")
-        pip = [
-            str(folder / "env" / "bin" / "python"),
-            *("-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")),
-        ]
+        tool, own = (str(folder / "env" / "bin" / program) for program in ("repoeval-bench", "python"))
+        pip = [own, "-m", "pip", "install", "-q", "-c", str(ROOT / "constraints.txt")]
         # torch is installed first and alone, so that a CPU build from the index stays.
         torch = next(line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch=="))
         code = str(ROOT / "repoeval_bench" / "metrics")

@@ -20,7 +20,6 @@ repositories. The loss is cross-fitted: the best candidate of one half of the la
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,9 +29,8 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from _priors import errors_of, tau_around
+from _priors import GOLDS, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, tau_around
 from numpy.typing import NDArray
-from scipy.stats import t
 
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.evidence import SIZES, SizedChunker
@@ -50,25 +48,19 @@ from repoeval_bench.own.recommend.sizes import sized
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 
-FloatArray = NDArray[np.float64]
-
 RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "shipped default (ast at 1,000)"
 
 FEWEST_OLDER, FEWEST_NEWER = 30, 15
 """Questions that choose, and that score, at least."""
 
 PRIORS = Path(__file__).resolve().parents[1] / "data" / "priors.json"
-INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
-"""A list of plain values, which is printed on one line."""
-
-LEAST_TAU = 0.005
 SEED = 0
 SPLITS = 20
 """Random halves of the later files by which a loss is cross-fitted."""
 
-GOLDS = ("lines", "exact", "definitions")
+# Longer than `recommend` looks back, so that more windows can be compared.
 SINCE = "2012-01-01"
-"""The date from which commits ask: longer than `recommend` looks back, so that more windows can be compared."""
+"""The date from which commits ask."""
 
 
 EDITS = 40
@@ -106,23 +98,15 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
     }
     arrays: dict[str, Any] = {}
     with TemporaryDirectory() as runs:
-        golds = [
-            RunRequest(
-                protocol="commits",
-                retriever=retriever,
-                gold=gold if gold != GOLDS[0] else None,
-                allow_sparse_qrels=True,
-            )
-            for gold in GOLDS
-        ]
+        setting = RunRequest(protocol="commits", retriever=retriever, allow_sparse_qrels=True)
+        golds = [setting, *(setting.model_copy(update={"gold": gold}) for gold in GOLDS[1:])]
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
         arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
         facts["labels"] = labels
         by_label = {one.label: new_chunks(one.spec, edits) for one in candidates if edits and not small}
         facts["edits"] = len(edits)
-        facts["edited"] = [
-            (new := by_label.get(label)) and [round(new.share, 4), round(new.nws, 1)] for label in labels
-        ]
+        new = {label: [round(one.share, 4), round(one.nws, 1)] for label, one in by_label.items() if one}
+        facts["edited"] = [new.get(label) for label in labels]
         older = questions.windows[min(1, len(questions.windows) - 1)].name
         tasks = tuple(task for task in benchmark.tasks if task.repo == older)
         tree = replace(benchmark, files={older: benchmark.files[older]}, tasks=tasks)
@@ -209,16 +193,16 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
     loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
     facts = [json.loads(str(one["facts"])) for one in stored]
-    common = [
-        label
-        for label in facts[0]["labels"]
-        if label not in TOOLS and all(label in of_one["labels"] for of_one in facts)
-    ]
+    everywhere = set.intersection(*({*of_one["labels"]} for of_one in facts))
+    common = [label for label in facts[0]["labels"] if label in everywhere - {*TOOLS}]
     histories = []
     for arrays, fact in zip(stored, facts, strict=True):
         columns = [fact["labels"].index(label) for label in common]
         names = [name for name, *_ in sorted(fact["windows"], key=lambda window: window[2])]
         by_docstring = fact.get("docstring_labels", [])
+        docstring = [
+            arrays["docstring"][:, by_docstring.index(one)].mean() if one in by_docstring else -1.0 for one in common
+        ]
         histories.append(
             History(
                 name=fact["name"].replace("+", "/"),
@@ -228,14 +212,7 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
                 tables={gold: arrays[gold][:, columns] for gold in GOLDS},
                 window=np.array([names.index(name) for name in arrays["window"]]),
                 cluster=arrays["cluster"],
-                docstring=np.array(
-                    [
-                        arrays["docstring"][:, by_docstring.index(one)].mean() if one in by_docstring else -1.0
-                        for one in common
-                    ]
-                )
-                if by_docstring
-                else None,
+                docstring=np.array(docstring) if by_docstring else None,
             )
         )
     return histories
@@ -254,10 +231,10 @@ def _centred(table: FloatArray) -> FloatArray:
     return np.asarray(table - table.mean(axis=1, keepdims=True), dtype=np.float64)
 
 
-def choices(history: History, others: Sequence[History], gold: str, older: NDArray[np.bool_]) -> dict[str, int]:
-    """The candidate that each rule chooses by the older questions."""
+def choices(history: History, histories: Sequence[History], gold: str, older: NDArray[np.bool_]) -> dict[str, int]:
+    """The candidate that each rule chooses by the older questions, with a prior of the other histories."""
     table, labels = history.tables[gold][older], history.labels
-    prior = prior_of(others, gold)
+    prior = prior_of([one for one in histories if one is not history], gold)
     posterior = shrink(Sample.micro(table, history.cluster[older].tolist()), prior, labels)
     chosen = {
         RULE: labels.index(decide(posterior, np.random.default_rng(SEED), 2000).choice.name),
@@ -288,27 +265,22 @@ def later_scores(histories: Sequence[History], gold: str) -> dict[str, dict[str,
     rng = np.random.default_rng(SEED)
     scores: dict[str, dict[str, tuple[float, float]]] = {}
     for history in histories:
-        others = [one for one in histories if one is not history]
         rows: dict[str, list[tuple[int, float, float]]] = {}
         for older, newer in history.splits():
             table, clusters = history.tables[gold][newer], history.cluster[newer]
-            for rule, chosen in choices(history, others, gold, older).items():
+            for rule, chosen in choices(history, histories, gold, older).items():
                 lost = loss(table, clusters, chosen, rng)
                 rows.setdefault(rule, []).append((len(table), float(table[:, chosen].mean()), lost))
         for rule, of_rule in rows.items():
-            weights = [weight for weight, *_ in of_rule]
-            scores.setdefault(rule, {})[history.name] = (
-                float(np.average([score for _, score, _ in of_rule], weights=weights)),
-                float(np.average([lost for *_, lost in of_rule], weights=weights)),
-            )
+            weights, *columns = zip(*of_rule, strict=True)
+            score, lost = (float(np.average(column, weights=weights)) for column in columns)
+            scores.setdefault(rule, {})[history.name] = (score, lost)
     return scores
 
 
 def interval(values: Sequence[float]) -> str:
     """The mean over repositories in points, with Student's 95 % interval."""
-    array = 100 * np.array(values)
-    half = t.ppf(0.975, len(array) - 1) * array.std(ddof=1) / np.sqrt(len(array))
-    return f"{array.mean():+.2f} [{array.mean() - half:+.2f}, {array.mean() + half:+.2f}]"
+    return f"{Estimate(values):.2f}"
 
 
 def report(histories: Sequence[History]) -> None:
@@ -341,12 +313,11 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
     leads: dict[str, list[float]] = {DEFAULT: [], CONSTANT: []}
     n_questions = 0
     for history in split:
-        others = [one for one in histories if one is not history]
         rows = []
         for older, newer in history.splits():
             new = newer & ~np.isin(history.cluster, history.cluster[older])
             if new.any():
-                chosen = choices(history, others, GOLDS[0], older)
+                chosen = choices(history, histories, GOLDS[0], older)
                 means = history.tables[GOLDS[0]][new].mean(axis=0)
                 rows.append((int(new.sum()), *(means[chosen[RULE]] - means[chosen[rule]] for rule in leads)))
         if rows:
@@ -379,10 +350,9 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
     """Print the repositories in which the rule's choice is significantly worse than the default, after Holm."""
     leads = []
     for history in split:
-        others = [one for one in histories if one is not history]
         differences, clusters = [], []
         for older, newer in history.splits():
-            chosen = choices(history, others, gold, older)
+            chosen = choices(history, histories, gold, older)
             table = history.tables[gold][newer]
             differences.append(table[:, chosen[RULE]] - table[:, chosen[DEFAULT]])
             clusters.append(history.cluster[newer])
@@ -398,10 +368,8 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
         for rank, (p, mean, name) in enumerate(sorted(leads))
         if p * (len(leads) - rank) < 0.05 and mean < 0
     ]
-    print(
-        f"the choice was not the default in {len(leads)} repositories; "
-        f"significantly worse: {', '.join(worse) or 'none'}"
-    )
+    named = ", ".join(worse) or "none"
+    print(f"the choice was not the default in {len(leads)} repositories; significantly worse: {named}")
 
 
 def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
@@ -412,13 +380,12 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
     for most in (30, 60, 120, 250, 500):
         leads = []
         for history in split:
-            others = [one for one in histories if one is not history]
             *_, (older, newer) = history.splits()
             if older.sum() < most:
                 continue
             picked = np.zeros_like(older)
             picked[rng.permutation(np.flatnonzero(older))[:most]] = True
-            chosen = choices(history, others, gold, picked)
+            chosen = choices(history, histories, gold, picked)
             table = history.tables[gold][newer].mean(axis=0)
             leads.append(table[chosen[RULE]] - table[chosen[DEFAULT]])
         if len(leads) > 2:
@@ -448,10 +415,8 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
         labels = [label for label in candidates if label in tried]
         histories = read(folder, labels)
         columns = [histories[0].labels.index(label) for label in labels]
-        sized = [
-            replace(one, tables={gold: table[:, columns] for gold, table in one.tables.items()}) for one in histories
-        ]
-        prior = prior_of(sized, GOLDS[0])
+        gold = GOLDS[0]
+        prior = prior_of([replace(one, tables={gold: one.tables[gold][:, columns]}) for one in histories], gold)
         means = dict(zip(labels, prior.mean.tolist(), strict=True))
         rows.append(
             {
@@ -489,8 +454,7 @@ def main() -> None:
     estimating.add_argument("folders", nargs="+", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "prior":
-        priors = with_commits(json.loads(PRIORS.read_text("utf-8")), arguments.folders)
-        print(INNERMOST.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
+        print_priors(with_commits(json.loads(PRIORS.read_text("utf-8")), arguments.folders))
         return
     if arguments.command == "report":
         report(read(arguments.folder))

@@ -1,54 +1,22 @@
 """Inputs that break chunkers: the known ones by name, a generator of more, and a small file of each language.
 
 The small files have comments, nesting, decorators and multi-byte characters. They are in samples.txt, each below a line
-with its language and name.
+with its language and name, and last the code of which cases are made.
 """
 
-from __future__ import annotations
-
+import random
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import random
+_TEXT = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
 
-_CODE = '''"""Module."""
-import os
-from sys import argv
+SAMPLES: dict[str, tuple[str, str]] = {
+    match["language"]: (match["path"], match["text"])
+    for match in re.finditer(r"^=== (?P<language>\w+) (?P<path>\S+)\n(?P<text>(?:(?!=== ).*\n)*)", _TEXT, re.MULTILINE)
+}
+"""language -> name and text of a file in it."""
 
-LIMIT = 3
-
-
-# about f
-@decorated
-def f(a, b=2, *rest):
-    """Doc."""
-    for x in rest:  # each
-        if x > a:
-            yield {
-                "a": a,
-                "b": [b, x],
-            }
-
-
-class A(Base):
-    """Doc."""
-
-    kind: str = "a"
-
-    @property
-    def one(self):
-        return self._one
-
-    async def two(self):
-        async with self.lock:
-            return await self.one
-
-
-if __name__ == "__main__":
-    f(*argv)
-'''
+_, _CODE = SAMPLES.pop("case")
 
 CASES: dict[str, str] = {
     "empty": "",
@@ -110,12 +78,3 @@ def generated(rng: random.Random) -> str:
     )
     text = "".join(pieces)
     return text.rstrip("\n") if rng.random() < 0.2 else text
-
-
-_TEXT = Path(__file__).with_name("samples.txt").read_text(encoding="utf-8")
-
-SAMPLES: dict[str, tuple[str, str]] = {
-    match["language"]: (match["path"], match["text"])
-    for match in re.finditer(r"^=== (?P<language>\w+) (?P<path>\S+)\n(?P<text>(?:(?!=== ).*\n)*)", _TEXT, re.MULTILINE)
-}
-"""language -> name and text of a file in it."""

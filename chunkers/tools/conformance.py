@@ -4,8 +4,6 @@
 one file: with hypothesis it finds the smallest input that breaks a promise.
 """
 
-from __future__ import annotations
-
 import random
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from repoeval_bench.chunkers._adapters import contract_faults
+from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import CASES, SAMPLES, generated
 from repoeval_bench.core.errors import BenchError, ChunkError, LanguageError, others_errors_as
 from repoeval_bench.core.parts import Chunker
@@ -253,8 +252,6 @@ _LOOKS: Mapping[str, Callable[[Chunker, SourceFile, Sequence[Chunk]], str | None
 
 
 def _spec_problem(chunker: Chunker) -> str:
-    from repoeval_bench.chunkers.registry import make_chunker
-
     try:
         again = make_chunker(chunker.spec).spec
     except BenchError as error:
@@ -263,7 +260,6 @@ def _spec_problem(chunker: Chunker) -> str:
 
 
 def _chunks_or_none(chunker: Chunker, file: SourceFile) -> Sequence[Chunk] | None:
-    """Return the chunks, or None for a failure, which `broken_promises` reports."""
     try:
         return [chunk for chunk in _cut(chunker, file) if isinstance(chunk, Chunk)]
     except BenchError:

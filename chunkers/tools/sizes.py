@@ -1,10 +1,8 @@
 """Match the realised sizes of chunkers: a nominal 1500 gives chunks of different mean sizes in different chunkers.
 
-A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files. It needs
-only files and a spec, and no model. `chunker_name` and `chunker_size` split a spec into chunker and size.
+A search sets a size option so that the mean size of the chunks, in nws, is near a target on the same files.
+`chunker_name` and `chunker_size` split a spec into chunker and size.
 """
-
-from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext, suppress
@@ -132,7 +130,8 @@ def match_size(
 
 
 def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
-    """Return the mean and the size at which the search upwards ends, because no chunk is larger than its file."""
+    """Return the mean and the size at which the search upwards ends."""
+    # No chunk is larger than its file.
     whole = [nws for file in files if (nws := count_nws(file.text))]
     largest = max((len(file.text.encode("utf-8", "surrogatepass")) for file in files), default=0)
     return min(target, sum(whole) / len(whole) if whole else 0.0), largest

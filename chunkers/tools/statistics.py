@@ -1,7 +1,5 @@
 """Statistics of a chunker's chunks: sizes, definitions kept whole, lines that appear twice."""
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -79,8 +77,6 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
 
 def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, int]]:
     """Return the spans of the file's definitions, without the blanks at their ends, which chunkers may leave out."""
-    if not file.text.strip():
-        return []
     spans = []
     for definition in definitions(file, language):
         if definition.kind == "variable" or definition.body is None:

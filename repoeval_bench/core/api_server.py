@@ -1,7 +1,6 @@
 """A client of servers with a JSON API like OpenAI's, by the `openai` package, which tries failed requests again.
 
-The key comes from the environment and goes into one header. No message of this module contains it. The callers
-(embeddings and completions) know what to send and what an answer means.
+The callers (embeddings and completions) know what to send and what an answer means.
 """
 
 from __future__ import annotations
@@ -54,6 +53,7 @@ class ApiServer:
     def __init__(self, base_url: str, api: Api, *, timeout: float) -> None:
         require("a model behind a server", "openai")
         self.url, self._api, self._timeout = base_url, api, timeout
+        # From the environment into one header: a spec is stored with each run, and no message contains the key.
         self._key = os.environ.get(KEY, "").strip()
         if not (self._key.isascii() and self._key.isprintable()):
             # The library's error would quote the key.
@@ -139,21 +139,19 @@ def answers(
 
 
 def check_no_key(owner: str, options: Iterable[str]) -> None:
-    """Raise a SpecError if an option of a spec could be a key: it would be stored with each run."""
+    """Raise a SpecError if an option of a spec could be a key."""
     if any("key" in option.lower() or option.lower().endswith("token") for option in options):
         raise SpecError(f"{owner} takes its key from {KEY} in the environment only; leave it out here")
 
 
 def server_address(url: str) -> str:
-    """The base URL in use: `url`, else $OPENAI_BASE_URL, else OpenAI's; SpecError unless it is plain http(s).
-
-    A user, a password or a query is refused, as it would be stored with each run.
-    """
+    """The base URL in use: `url`, else $OPENAI_BASE_URL, else OpenAI's; SpecError unless it is plain http(s)."""
     url = (url or os.environ.get(BASE_URL, "") or OPENAI).strip().rstrip("/")
     try:
         parts = AnyHttpUrl(url)
     except ValidationError:
         raise SpecError("base_url is not an http or https address; write it as http://HOST:PORT/v1") from None
+    # A user, a password or a query would be stored with each run.
     if parts.username or parts.password or parts.query or parts.fragment:
         raise SpecError(f"base_url has more than an address; give scheme, host and path only, and the key in {KEY}")
     return url

@@ -1,7 +1,5 @@
 """Tasks, their queries, and the benchmark: tasks with the files of their repositories."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -17,8 +15,8 @@ class AskedCommit:
     """A commit whose subject is a question. The task's `places` are the deciding gold, `lines`.
 
     `file` is the newest path of the changed file, which is one cluster in all windows. `author` numbers the authors of
-    a repository from 1, so that no name is stored. `age_days` counts from the base, `lines_changed` what the commit
-    removed and added. `is_insertion`: it removed nothing, and the gold is at the line before.
+    a repository from 1. `age_days` counts from the base, `lines_changed` what the commit removed and added.
+    `is_insertion`: it removed nothing, and the gold is at the line before.
     `exact`: the gold lines alone. `definitions`: the whole innermost definitions that contain them, none in a file
     whose definitions are not known.
     """
@@ -26,6 +24,7 @@ class AskedCommit:
     commit: str
     date: str
     subject: str
+    # A number, so that no name is stored.
     author: int
     file: str
     age_days: int
@@ -111,14 +110,14 @@ class Benchmark:
 
     `name` is `repoeval-LEVEL-CONTEXT-TOKENIZER`. `fingerprint` is 12 hex digits of a SHA-256 over tasks (id, hashes of
     prompt and ground truth, lines) and files (path, hash of the text). Another set has another fingerprint.
-    `whole_tasks` and `whole_repos` count the published benchmark, so that a part cannot pass for the whole.
-    `undecodable` names the files that were left out because they are not UTF-8. `is_published`: this is the published
-    benchmark or a part of it, not a user's own set. `unscored` counts the tasks that have no gold under the protocol.
-    `of_definitions`: the gold is the definitions that tasks use, and they are part of the fingerprint. `repos` are the
-    repositories that were requested by name, none for all. `limit` is the largest number of tasks requested, and
-    `sample` says how tasks were drawn from those that are scored. `tests` is what was requested of `TESTS`, and
-    `test_files` counts the files that ask nothing for it. `extensions` are the endings that were asked for.
-    `unanswerable` are questions that are known to have no answer: they are ranked, and not scored.
+    `whole_tasks` and `whole_repos` count the published benchmark. `undecodable` names the files that were left out
+    because they are not UTF-8. `is_published`: this is the published benchmark or a part of it, not a user's own set.
+    `unscored` counts the tasks that have no gold under the protocol. `of_definitions`: the gold is the definitions that
+    tasks use, and they are part of the fingerprint. `repos` are the repositories that were requested by name, none for
+    all. `limit` is the largest number of tasks requested, and `sample` says how tasks were drawn from those that are
+    scored. `tests` is what was requested of `TESTS`, and `test_files` counts the files that ask nothing for it.
+    `extensions` are the endings that were asked for. `unanswerable` are questions that are known to have no answer:
+    they are ranked, and not scored.
     """
 
     name: str
@@ -127,6 +126,7 @@ class Benchmark:
     tasks: tuple[Task, ...]
     files: Mapping[str, tuple[SourceFile, ...]]
     source: str
+    # So that a part cannot pass for the whole.
     whole_tasks: int
     whole_repos: int
     undecodable: tuple[str, ...] = ()

@@ -17,11 +17,9 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import COMMENT, DECORATOR, Parsed, parse
+from repoeval_bench.core.syntax import COMMENT, DECORATOR, Node, Parsed, parse
 
 if TYPE_CHECKING:
-    from tree_sitter import Node
-
     from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind
     from repoeval_bench.core.languages import Language
 
@@ -83,13 +81,11 @@ def read_definitions(
     With `lines`, in order, only those whose syntax is on one of them. GrammarError if the grammar is not installed. In
     a file with a syntax error, those that can be read.
     """
-    walk = _Walk(parse_legible(file, language), lines)
-    walk.run()
-    return tuple(walk.definitions)
+    return tuple(_Walk(parse_legible(file, language), lines).definitions)
 
 
+# Cached: tasks, uses and questions all need those of the files that are searched.
 definitions = lru_cache(maxsize=4096)(read_definitions)
-"""`read_definitions`, cached: tasks, uses and questions all need those of the files that are searched."""
 
 
 def parse_legible(file: SourceFile, language: Language) -> Parsed:
@@ -97,9 +93,8 @@ def parse_legible(file: SourceFile, language: Language) -> Parsed:
     return parse(_legible(file, language), language)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # one change asks several times
 def _legible(file: SourceFile, language: Language) -> SourceFile:
-    """The file, or what the grammar parses better; cached, as one change asks several times."""
     legible = GRAMMARS[language.name].legible
     if legible and (broken := _broken_bytes(parse(file, language))):
         without = SourceFile(file.repo, file.path, legible(file.text))
@@ -109,7 +104,7 @@ def _legible(file: SourceFile, language: Language) -> SourceFile:
 
 
 def _broken_bytes(parsed: Parsed) -> int:
-    """The size of all errors of a tree; a query would look at every node."""
+    # Not a query: it would look at every node.
     size, stack = 0, [parsed.root]
     while stack:
         node = stack.pop()
@@ -121,7 +116,6 @@ def _broken_bytes(parsed: Parsed) -> int:
 def defining_nodes(parsed: Parsed) -> tuple[tuple[Definition, Node, Node], ...]:
     """The definitions of a tree, each with its syntax node, decorators included, and the node of its name."""
     walk = _Walk(parsed)
-    walk.run()
     return tuple((defined, *nodes) for defined, nodes in zip(walk.definitions, walk.nodes, strict=True))
 
 
@@ -167,17 +161,15 @@ class _Visit:
 
 
 class _Walk:
-    """One pass over a tree, by a stack: nesting can be deeper than Python's recursion."""
+    """One pass over a tree, or over what is on some of its lines in order."""
 
     def __init__(self, parsed: Parsed, lines: Sequence[int] | None = None) -> None:
-        """Read a tree, or what is on some of its lines in order."""
         self.parsed, self.lines = parsed, lines
         self.definitions: list[Definition] = []
         self.nodes: list[tuple[Node, Node]] = []
         self.grammar = GRAMMARS[parsed.language.name]
         self.namespaces: set[str] = set()
-
-    def run(self) -> None:
+        # A stack: nesting can be deeper than Python's recursion.
         stack = [*reversed(self._children(self.parsed.root, None, level=True))]
         while stack:
             visited = stack.pop()
@@ -190,10 +182,12 @@ class _Walk:
         """Add the definitions of a node; return what to visit next as (node, definition around it, level)."""
         kind = visited.node.type
         reader = self.grammar.anywhere.get(kind) or (self.grammar.members.get(kind) if visited.level else None)
-        candidates = [*reader(self.parsed, visited.node)] if reader else []
         underscore = self.grammar.underscore and visited.level and visited.parent is None
-        candidates = [candidate for candidate in candidates if _is_name(candidate, underscore=underscore)]
-        candidates = [candidate for candidate in candidates if visited.level or candidate.kind != "variable"]
+        candidates = [
+            candidate
+            for candidate in (reader(self.parsed, visited.node) if reader else ())
+            if _is_name(candidate, underscore=underscore) and (visited.level or candidate.kind != "variable")
+        ]
         if not candidates:
             if kind in self.grammar.namespaces:
                 return [(self._namespace(visited.node), visited.parent, visited.level)]
@@ -315,8 +309,6 @@ class _Walk:
         """The docstring of Python: a string that is the first statement of a body, and neither formatted nor bytes."""
         plain = [child for child in candidate.body.children if child.type != "comment"] if candidate.body else []
         first = plain[0].children[0] if plain and plain[0].children else None
-        if plain and plain[0].type == "string":
-            first = plain[0]
         if first is None or first.type != "string" or not first.children:
             return None
         opening = self.parsed.text(first.children[0])
@@ -408,7 +400,6 @@ def _called(node: Node, parsed: Parsed) -> Node | None:
 def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
     """The identifiers on these lines of a file, without keywords, built-in names, string literals and comments.
 
-    Each grammar's table of built-in names is fixed, so that no score depends on the version of an interpreter.
     Code that is interpolated into a string counts. Prefixes of a name (`#x`, `@x`, `r#x`) are removed.
     """
     grammar = GRAMMARS[parsed.language.name]
@@ -418,4 +409,5 @@ def identifiers_in(parsed: Parsed, lines: LineSpan) -> frozenset[str]:
         for captured in parsed.matches(query, lines)
         for node in captured["name"]
     }
+    # A fixed table for each grammar, so that no score depends on the version of an interpreter.
     return frozenset(names - grammar.builtins - {"", "_"})

@@ -19,10 +19,8 @@ _LONGEST_WORD = 60
 
 
 def shortened(text: str) -> str:
-    """Cut each line to at most `LONGEST` characters: the middles of long words first, then the middle of the line.
-
-    A sentence begins with the thing and ends with the way out; the value that it quotes between them may be long.
-    """
+    """Cut each line to at most `LONGEST` characters: the middles of long words first, then the middle of the line."""
+    # A sentence begins with the thing and ends with the way out; the value that it quotes between them may be long.
     return "\n".join(map(_shortened, text.split("\n")))
 
 
@@ -39,14 +37,12 @@ def _without_middle(text: str, most: int) -> str:
 
 
 class BenchError(Exception):
-    """Base of all errors of this project; `exit_code` is the command line's exit code.
-
-    The message is shortened here, so that it may quote a value of any length.
-    """
+    """Base of all errors of this project; `exit_code` is the command line's exit code."""
 
     exit_code = 1
 
     def __init__(self, sentence: str = "") -> None:
+        # Shortened here, so that a message may quote a value of any length.
         super().__init__(shortened(sentence))
 
 
@@ -67,8 +63,6 @@ class DatasetError(BenchError):
 class NoDataError(DatasetError, UsageError):
     """A source does not exist, or contains nothing that could be data (exit code 2)."""
 
-    exit_code = 2
-
 
 class ChunkError(BenchError):
     """A chunker failed on a file or broke the contract of `Chunk`."""
@@ -76,8 +70,6 @@ class ChunkError(BenchError):
 
 class LanguageError(ChunkError, UsageError):
     """A chunker, or other code that reads a file, does not know its language (exit code 2)."""
-
-    exit_code = 2
 
 
 OR_SKIP = ", or leave such files out (--set skip_errors=true, in a YAML file skip_errors: true)"
@@ -113,10 +105,8 @@ class ResultError(BenchError):
 
 
 def os_reason(error: Exception) -> str:
-    """Return why a file cannot be read or written: the system's reason without its number and paths.
-
-    The message around it names the file, which may have been written under a temporary name first.
-    """
+    """Return why a file cannot be read or written: the system's reason without its number and paths."""
+    # The message around it names the file, which may have been written under a temporary name first.
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -137,15 +127,12 @@ def in_one_line(error: BaseException) -> str:
 
 @contextmanager
 def others_errors_as(as_error: Callable[[str], BenchError]) -> Iterator[None]:
-    """Raise whatever another package's code raises in the block as an error of ours, with its class and message.
-
-    That includes exits, and what is no Exception, such as panics of Rust. Ctrl-C stays what it is.
-    """
+    """Raise whatever another package's code raises in the block as an error of ours; Ctrl-C stays what it is."""
     try:
         yield
     except (BenchError, GeneratorExit):
         raise
-    except BaseException as error:
+    except BaseException as error:  # exits too, and what is no Exception, such as panics of Rust
         first: BaseException | None = error
         # The `finally` of that code may raise another error in place of Ctrl-C.
         while first is not None and not isinstance(first, KeyboardInterrupt):
@@ -161,10 +148,9 @@ def plug_in_errors_as(kind: type[BenchError], what: str, way_out: str) -> Abstra
 
 
 def without_traceback(error: ChunkError) -> ChunkError:
-    """The same error without its traceback, whose frames keep the caller's data and open caches in memory.
-
-    If an error that a local variable names is raised again, its frame is in a reference cycle.
-    """
+    """The same error without its traceback."""
+    # The frames keep the caller's data and open caches in memory. If an error that a local variable names is raised
+    # again, its frame is in a reference cycle.
     return type(error)(str(error))
 
 

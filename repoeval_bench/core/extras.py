@@ -1,7 +1,5 @@
 """Packages that only some parts need, the extra of this project that installs each, and the command for it."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from importlib.util import find_spec
@@ -45,13 +43,11 @@ EXTRAS = {
 
 
 def require(what: str, *packages: str) -> None:
-    """Raise a UsageError with the command that installs the missing packages, if any; none is imported.
-
-    A package that only a plug-in needs is in no extra of this project.
-    """
-    missing = [package for package in packages if not _is_here(package)]
+    """Raise a UsageError with the command that installs the missing packages, if any; none is imported."""
+    missing = [package for package in packages if not is_installed(package)]
     if missing:
         extras = dict.fromkeys(EXTRAS[package] for package in missing if package in EXTRAS)
+        # A package that only a plug-in needs is in no extra of this project.
         others = [package for package in missing if package not in EXTRAS]
         steps = [f"run {install_command(','.join(extras))}"] if extras else []
         steps += [f"install {' and '.join(others)}"] if others else []
@@ -59,10 +55,8 @@ def require(what: str, *packages: str) -> None:
 
 
 def install_command(extras: str = "") -> str:
-    """The command that adds extras to this environment; without extras, what the base needs.
-
-    The package is installed, so an installer takes it as it is and adds what it lacks, wherever it came from.
-    """
+    """The command that adds extras to this environment; without extras, what the base needs."""
+    # The package is installed, so an installer takes it as it is and adds what it lacks, wherever it came from.
     if find_spec("pip") is None:  # as in environments that uv makes
         installer = f"uv pip install --python {shlex.quote(sys.prefix)}"
     elif Path(which("pip") or "").parent == Path(sys.prefix) / "bin":
@@ -72,7 +66,8 @@ def install_command(extras: str = "") -> str:
     return f"{installer} {shlex.quote(f'{PROJECT}[{extras}]' if extras else PROJECT)}"
 
 
-def _is_here(package: str) -> bool:
+def is_installed(package: str) -> bool:
+    """Return whether a package or module is here; it is not imported."""
     try:
         return find_spec(package) is not None
     except ModuleNotFoundError:  # the package around it is missing: google of google.protobuf

@@ -95,13 +95,13 @@ class Option:
 def read_options(owner: str, given: Mapping[str, Any], options: Mapping[str, Option]) -> dict[str, Any]:
     """Every option with its value, given or default, in the order of `options`; those without a value are left out.
 
-    A SpecError about `owner` says which option does not exist, is missing, or has an impossible value. It does not
-    repeat the value of an unknown option, which could be a key.
+    A SpecError about `owner` says which option does not exist, is missing, or has an impossible value.
     """
     for key in given:
         if not options:
             raise SpecError(f"{owner} takes no options; leave {key} out")
         if key not in options:
+            # Without its value, which could be a key.
             raise SpecError(f"{owner}: {nearest('option', key, options)}")
     values: dict[str, Any] = {}
     for key, option in options.items():

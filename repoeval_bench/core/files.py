@@ -1,7 +1,5 @@
 """Write and hash files; a file or folder gets its final name only when it is complete."""
 
-from __future__ import annotations
-
 import filecmp
 import hashlib
 import re
@@ -46,7 +44,7 @@ def folder_beside(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def work_folder(purpose: str) -> Iterator[Path]:
-    """A folder for temporary files, removed at the end; it is where the system has such files ($TMPDIR)."""
+    """A folder for temporary files, where the system has them ($TMPDIR), removed at the end."""
     with tempfile.TemporaryDirectory(prefix=f"repoeval-{purpose}.", ignore_cleanup_errors=True) as folder:
         yield Path(folder)
 
@@ -66,10 +64,8 @@ def write_named(path: Path, data: str | bytes | Iterable[str | bytes], instead: 
 
 
 def check_writable(path: Path, instead: str, *, folder: bool = False) -> None:
-    """Fail before hours of work, not after: UsageError unless a file can be written to `path`, or into it if `folder`.
-
-    Nothing is left behind; missing folders are not created.
-    """
+    """Raise a UsageError unless a file can be written to `path`, or into it if `folder`; nothing is left behind."""
+    # A command asks this first, to fail before hours of work.
     if is_device(path) and not folder:
         return
     nearest = (path if folder else path.parent).absolute()
@@ -95,15 +91,16 @@ def _encoded(data: str | bytes | Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def packed(data: str | Iterable[str]) -> Iterator[bytes]:
-    """The pieces of a gzip file of the text: the same bytes each time, as it names no file and no time."""
+    """The pieces of a gzip file of the text: the same bytes each time."""
+    # zlib writes neither a file's name nor a time, as gzip would.
     packer = zlib.compressobj(_LEVEL, wbits=16 + zlib.MAX_WBITS)
     for piece in _encoded(data):
         yield packer.compress(piece)
     yield packer.flush()
 
 
+# A run of 1,500 queries is 8 % larger at level 3, and 2 % smaller at 6 in 1.7 times the time.
 _LEVEL = 5
-"""Level of compression: a run of 1,500 queries is 8 % larger at level 3, and 2 % smaller at 6 in 1.7 times the time."""
 
 
 def path_problem(path: str) -> str:

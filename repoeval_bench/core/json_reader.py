@@ -3,8 +3,6 @@
 UTF-8, with or without a BOM; a file whose name ends in `.gz` is unpacked as it is read.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import zlib
@@ -75,7 +73,7 @@ def lines(stream: BinaryIO) -> Iterator[tuple[int, bytes]]:
     # Split at LF alone: a JSON string may contain U+2028 and similar characters.
     for number, line in enumerate(stream, start=1):
         text = line.removeprefix(_BOM) if number == 1 else line
-        if text and not text.isspace():
+        if text.strip():
             yield number, text
 
 

@@ -5,14 +5,13 @@ read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read whe
 languages, and of any other ending, where a user asks for them.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
 from typing import Any
+
+from repoeval_bench.core.extras import is_installed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +36,7 @@ class Language:
 
     @property
     def installed(self) -> bool:
-        """Return whether the grammar's package is installed, as in every complete installation; it is not imported."""
+        """Return whether the grammar's package is installed, as in every complete installation."""
         return _is_here(self.module)
 
     @property
@@ -51,12 +50,7 @@ class Language:
         return "languages" if self.name in FURTHER else ""
 
 
-@cache
-def _is_here(module: str) -> bool:
-    package = module.partition(".")[0]
-    return find_spec(package) is not None and (module == package or find_spec(module) is not None)
-
-
+_is_here = cache(is_installed)  # every file of a further language asks
 _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
 
 _DOXYGEN = ("/**", "/*!", "///", "//!")
@@ -120,8 +114,9 @@ ENDINGS = tuple(_BY_ENDING)
 FURTHER_ENDINGS = tuple(_FURTHER_BY_ENDING)
 """Endings of the files of the further languages."""
 
+# They are no code, but names are resolved by them.
 MODULE_FILES = ("go.mod", "package.json", "tsconfig.json", "jsconfig.json")
-"""Files that name modules. They are no code, but names are resolved by them."""
+"""Files that name modules."""
 
 # Signs of C++ that no C header has: a standard header without .h, and words that begin a line in C++ alone.
 # `__cplusplus` is no sign, as C headers guard `extern "C"` with it.

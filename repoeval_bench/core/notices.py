@@ -1,16 +1,14 @@
 """Notices: lines for the user who waits, such as the origin of data or what is left out. They are no result.
 
-They are records of one logger, so that scripts read them by `logging` and functions need no callback. A command prints
-them on standard error; a job returns those of its worker.
+A command prints them on standard error; a job returns those of its worker.
 """
-
-from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+# Records of one logger, so that scripts read them by `logging` and functions need no callback.
 NOTICES = logging.getLogger("repoeval_bench")
 
 _collecting: ContextVar[list[str] | None] = ContextVar("collecting", default=None)
@@ -41,8 +39,6 @@ def collected() -> Iterator[list[str]]:
 
 
 class _Shown(logging.Handler):
-    """Passes each notice to a function."""
-
     def __init__(self, show: Callable[[str], None]) -> None:
         super().__init__()
         self._show = show

@@ -68,7 +68,7 @@ class Embedder(Protocol):
         """The distinct parts that `ensure` would encode; a part that two roles share is under one of them."""
 
     def ensure(self, texts: Mapping[Role, Iterable[str]]) -> int:
-        """Make the vectors of all texts available in one pass; return how many were encoded, as they were missing."""
+        """Make the vectors of all texts available in one pass; return how many were missing, and encoded."""
 
     def encode(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:
         """Return float32 (n, dim), unit rows, in the order of `texts`; `role` selects the model's own prompt."""

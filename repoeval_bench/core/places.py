@@ -1,10 +1,6 @@
-"""Places: lines of a named file. Gold is a tuple of them, in any number of files; queries cluster by these files.
+"""Places: lines of a named file. Gold is a tuple of them, in any number of files; queries cluster by these files."""
 
-A line is a file and a number, so places in one file and in several files are counted in the same way.
-"""
-
-from __future__ import annotations
-
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -20,7 +16,7 @@ class Place:
     file: str
     lines: LineSpan
 
-    def overlap(self, other: Place) -> int:
+    def overlap(self, other: "Place") -> int:
         """Count the lines that both contain."""
         return self.lines.overlap(other.lines) if self.file == other.file else 0
 
@@ -32,9 +28,7 @@ Gold = tuple[Place, ...]
 def join(places: Iterable[Place]) -> Gold:
     """The same lines, each in one place; ordered by file and start, without empty places."""
     joined: list[Place] = []
-    for location in sorted(places, key=lambda location: (location.file, location.lines)):
-        if not location.lines:
-            continue
+    for location in sorted((one for one in places if one.lines), key=lambda one: (one.file, one.lines)):
         last = joined[-1] if joined else None
         if last is not None and last.file == location.file and location.lines.start <= last.lines.end:
             joined[-1] = Place(last.file, LineSpan(last.lines.start, max(last.lines.end, location.lines.end)))
@@ -64,11 +58,9 @@ def iou(location: Place, gold: Gold) -> float:
 
 
 class Alone(NamedTuple):
-    """The cluster of a query whose files are not known: no other query is in it.
+    """The cluster of a query whose files are not known: no other query is in it."""
 
-    It is a tuple because a tuple is hashed and compared in C: 100,000 queries need that millions of times.
-    """
-
+    # A tuple, because a tuple is hashed and compared in C: 100,000 queries need that millions of times.
     query_id: str
 
     def __str__(self) -> str:
@@ -94,9 +86,9 @@ def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
         first, *others = map(root, paths)
         for other in others:
             parents[root(other)] = root(first)
-    members: dict[str, list[str]] = {}
+    members: dict[str, list[str]] = defaultdict(list)
     for file in parents:
-        members.setdefault(root(file), []).append(file)
+        members[root(file)].append(file)
     names = {top: _name(paths) for top, paths in members.items()}
     return {query_id: names[root(next(iter(paths)))] for query_id, paths in files.items()}
 

@@ -1,7 +1,5 @@
 """Progress on standard error: a bar on a terminal; without one a line now and then for a step that takes long."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterable
 from multiprocessing import parent_process
@@ -34,20 +32,12 @@ class _Lines:
 
 
 def progress(
-    items: Iterable[Any] | None = None,
-    *,
-    desc: str,
-    unit: str,
-    total: int | None = None,
-    lines: bool = True,
-    **options: Any,
-) -> tqdm[Any]:
-    """A tqdm bar over `items` (or to `.update()` by hand); without a terminal, a line every `SECONDS` (with `lines`).
-
-    In a child process it is silent, because it would overwrite another bar.
-    """
+    items: Iterable[Any] | None = None, *, desc: str, unit: str, lines: bool = True, **options: Any
+) -> "tqdm[Any]":
+    """A tqdm bar over `items` (or to `.update()` by hand); with `lines` and no terminal, a line every `SECONDS`."""
+    # In a child process it is silent, because it would overwrite another bar.
     options |= {"leave": False, "miniters": 1, "disable": parent_process() is not None}
     if not sys.stderr.isatty():
         options |= {"file": _Lines(), "mininterval": SECONDS, "delay": SECONDS, "ncols": 0}
         options["disable"] = options["disable"] or not lines
-    return tqdm(items, desc=visible(desc), unit=f" {unit}", total=total, **options)
+    return tqdm(items, desc=visible(desc), unit=f" {unit}", **options)

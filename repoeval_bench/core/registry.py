@@ -1,9 +1,8 @@
 """The registry of parts: chunkers, embedders, retrievers, rerankers, protocols and measures.
 
-A part registers itself where it stands, with its facts: `@CHUNKERS.register(parallel=True)` above a class. The part of
-a room is found by its file, which has its name, or by a walk through the room. A part from outside is named by
-`py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`; it need not be
-registered. `choose` parses and checks the spec of either, and `make` makes the part.
+A part registers itself where it stands, with its facts: `@CHUNKERS.register(parallel=True)` above a class. A part from
+outside is named by `py:module:Name`, or by an entry point in the group of its kind, such as `repoeval_bench.chunkers`;
+it need not be registered. `choose` parses and checks the spec of either, and `make` makes the part.
 
 docs/api.md has the interface of a part from outside. A measure is a `MeasureDefinition`, and a protocol a `Protocol`.
 The others are classes, or functions that make the part. They are called with keywords. A parameter whose name the kind
@@ -17,7 +16,7 @@ import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import lru_cache, partial
 from importlib import import_module
 from importlib.util import find_spec
@@ -125,37 +124,36 @@ R = TypeVar("R", bound=Row)
 Part = TypeVar("Part")
 
 
+@dataclass(eq=False, repr=False)
 class Kind(Generic[R]):
     """One kind of part. Iterating over it gives the rows of this package's parts: those of its room, and of leaves.
 
-    `row` is the class of its rows, with the facts that only this kind has. `gives` are the parameters that are not
-    options. `offers` are the attributes that a part from outside must have; `data` is the class of a part that is an
-    object and needs no call. `wrapper` completes a part from outside: it is called with the part and its
-    `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its other parameters are options.
-    Any other callable makes a part, which may be callable itself. `shown` describes the interface in an error message.
+    `package` is its room, `row` the class of its rows, with the facts that only this kind has. `gives` are the
+    parameters that are not options. `offers` are the attributes that a part from outside must have; `data` is the class
+    of a part that is an object and needs no call. `wrapper` completes a part from outside: it is called with the part
+    and its `ResolvedSpec`. A function with the parameter `called_with` is a part itself, and its other parameters are
+    options. Any other callable makes a part, which may be callable itself. `shown` describes the interface in an error
+    message.
     """
 
-    # Keywords only, each a fact of the kind.
-    def __init__(
-        self,
-        name: str,
-        package: str,
-        row: type[R],
-        *,
-        gives: tuple[str, ...] = (),
-        offers: tuple[str, ...] = (),
-        data: type | None = None,
-        wrapper: Callable[[Any, ResolvedSpec], Any] | None = None,
-        called_with: str = "",
-        shown: str = "",
-    ) -> None:
-        self.name, self.row, self.gives, self.offers, self.data = name, row, frozenset(gives), offers, data
-        self.wrapper, self.called_with, self.shown = wrapper, called_with, shown
-        self.group = f"repoeval_bench.{name}s"
+    name: str
+    package: str
+    row: type[R]
+    _: KW_ONLY
+    gives: tuple[str, ...] = ()
+    offers: tuple[str, ...] = ()
+    data: type | None = None
+    wrapper: Callable[[Any, ResolvedSpec], Any] | None = None
+    called_with: str = ""
+    shown: str = ""
+    _walked: bool = field(default=False, init=False)
+    # Each row, and the module that registers it.
+    _registered: list[tuple[R, str]] = field(default_factory=list, init=False)
+
+    @property
+    def group(self) -> str:
         """The group of its entry points."""
-        self._package, self._walked = package, False
-        self._registered: list[tuple[R, str]] = []
-        """Each row, and the module that registers it."""
+        return f"repoeval_bench.{self.name}s"
 
     def register(self, *, name: str = "", meaning: str = "", **facts: Any) -> Callable[[Part], Part]:
         """Register the class or function below with its facts, which are other fields of the kind's row.
@@ -194,24 +192,23 @@ class Kind(Generic[R]):
     def _walk(self) -> None:
         """Import the files of the room once, so that its parts are registered."""
         if not self._walked:
-            for module in iter_modules(import_module(self._package).__path__, f"{self._package}."):
+            for module in iter_modules(import_module(self.package).__path__, f"{self.package}."):
                 if not module.ispkg and not module.name.rpartition(".")[2].startswith("_"):
                     import_module(module.name)
             self._walked = True
 
     def _of_room(self) -> dict[str, R]:
         """Name -> row of the parts of the room whose modules are imported; of a reloaded one, the last."""
-        inside = f"{self._package}."
+        inside = f"{self.package}."
         return {row.name: row for row, module in self._registered if module.startswith(inside)}
 
     def known(self, name: str) -> R | None:
         """The row of a name or alias, from the room or another package; None if there is none."""
         # The file with a part's name holds it; a walk finds those in other files.
-        file = f"{self._package}.{name.replace('-', '_')}"
+        file = f"{self.package}.{name.replace('-', '_')}"
         if not self._walked and file.rpartition(".")[2].isidentifier() and find_spec(file):
             import_module(file)
-        row = self._in_room(name)
-        if row is None:
+        if (row := self._in_room(name)) is None:
             self._walk()
             row = self._in_room(name)
         if row is None and (point := entry_points(self.group).get(name)):
@@ -222,17 +219,14 @@ class Kind(Generic[R]):
         return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)
 
     def known_or_none(self, name: str) -> R | None:
-        """`known`, but None for a plug-in that cannot be imported: a stored run no longer needs it."""
+        """`known`, but None for a plug-in that cannot be imported."""
         try:
             return self.known(name)
-        except SpecError:
+        except SpecError:  # a stored run no longer needs it
             return None
 
     def find(self, name: str, target: str = "") -> R:
-        """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one.
-
-        A `py:` module may be in the working folder, as for `python -m`.
-        """
+        """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one."""
         if name == "py":
             return self._from_module(target)
         named = self.known(name)
@@ -244,7 +238,8 @@ class Kind(Generic[R]):
         return named
 
     def is_outside(self, spec: str) -> bool:
-        """Return whether a spec names a module, a program or a plug-in: code that may change while the spec stays."""
+        """Return whether a spec names a module, a program or a plug-in."""
+        # Such code may change while the spec stays.
         parsed = Spec.parse(spec)
         if parsed.name in {"py", "exec"} or parsed.target.startswith("py:"):
             return True
@@ -313,7 +308,9 @@ class Kind(Generic[R]):
 
     def _from_module(self, target: str) -> R:
         name, _, attribute = target.partition(":")
-        _search_working_folder()
+        # The module may be in the working folder, as for `python -m`.
+        if (here := os.getcwd()) not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
+            sys.path.append(here)
         named = f"{self.name} py:{target}: module {name!r}"
         way_out = "run from the folder that holds it, or install it"
         with others_errors_as(lambda reason: SpecError(f"{named} cannot be imported ({reason}); {way_out}")):
@@ -335,16 +332,13 @@ class Kind(Generic[R]):
         """The row of a part from outside, with its facts if it registers itself; SpecError if it is of another kind."""
         if known := self._registration(loaded):
             return replace(known, name=name, origin=origin)
-        if self.data:
-            if not isinstance(loaded, self.data):
-                expected = f"{self.data.__module__}.{self.data.__qualname__}"
-                raise SpecError(f"{self.name} {where} is a {type(loaded).__name__}; {_a(self.name)} is a {expected}")
-            return self.row(name=name, meaning=getattr(loaded, "meaning", ""), part=loaded, origin=origin)
-        if not callable(loaded):
-            raise SpecError(
-                f"{self.name} {where} is a {type(loaded).__name__}; name a class, or a function that makes one"
-            )
-        return self.row(name=name, meaning=_first_line(loaded), part=loaded, origin=origin)
+        given = f"{self.name} {where} is a {type(loaded).__name__}"
+        if self.data and not isinstance(loaded, self.data):
+            raise SpecError(f"{given}; {_a(self.name)} is a {self.data.__module__}.{self.data.__qualname__}")
+        if not self.data and not callable(loaded):
+            raise SpecError(f"{given}; name a class, or a function that makes one")
+        meaning = getattr(loaded, "meaning", "") if self.data else _first_line(loaded)
+        return self.row(name=name, meaning=meaning, part=loaded, origin=origin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -403,11 +397,6 @@ class ResolvedSpec:
 
 def _first_line(part: object) -> str:
     return (inspect.getdoc(part) or "no description").partition("\n")[0]
-
-
-def _search_working_folder() -> None:
-    if os.getcwd() not in sys.path and "" not in sys.path:  # noqa: PTH109 - sys.path holds strings
-        sys.path.append(os.getcwd())  # noqa: PTH109
 
 
 def _a(kind: str) -> str:

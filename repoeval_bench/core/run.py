@@ -1,7 +1,5 @@
 """The rankings of a retriever, the relevance judgements, and one score."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
@@ -17,8 +15,9 @@ Ranking = tuple[tuple[str, float], ...]
 """(chunk_id, score), best first; position is rank."""
 
 
-def in_float32(scores: Iterable[float]) -> array[float]:
-    """Round scores to float32, in which trec_eval compares them; one beyond its range becomes infinite."""
+def in_float32(scores: Iterable[float]) -> "array[float]":
+    """Round scores to float32; one beyond its range becomes infinite."""
+    # trec_eval compares them in this type.
     return array("f", list(scores))
 
 

@@ -1,12 +1,10 @@
 """Source files and the chunks that are cut from them."""
 
-from __future__ import annotations
-
 import re
 from array import array
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import Self
@@ -36,22 +34,21 @@ def readable(text: str) -> str:
 
 
 def nearest_rank(ascending: Sequence[int], percent: int) -> int:
-    """The percentile of sizes by nearest rank, so that it is one of them; 0 for no sizes."""
+    """The percentile of sizes by nearest rank, which is one of them; 0 for no sizes."""
     return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else 0
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """One file of a repository, its text LF-normalised and without BOM.
+    """One file of a repository, its text LF-normalised and without BOM; lines are those of `str.splitlines()`."""
 
-    Lines are those of `str.splitlines()`, as RepoCoder counts them: a form feed or U+2028 ends a line too.
-    """
+    # As RepoCoder counts them: a form feed or U+2028 ends a line too.
 
     repo: str
     path: str
     text: str
-    _starts: array[int] = field(init=False, repr=False, compare=False)
-    _nws: array[int] | None = field(init=False, repr=False, compare=False)
+    _starts: "array[int]" = field(init=False, repr=False, compare=False)
+    _nws: "array[int] | None" = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         lengths = map(len, self.text.splitlines(keepends=True))
@@ -96,9 +93,9 @@ class SourceFile:
     def nws_before(self) -> Sequence[int]:
         """Non-whitespace characters before each line, and of the whole file: one number more than lines.
 
-        The difference of two entries is the size of the lines between them. Cached, as every chunker needs it.
+        The difference of two entries is the size of the lines between them.
         """
-        if self._nws is None:
+        if self._nws is None:  # cached, as every chunker needs it
             object.__setattr__(self, "_nws", array("L", accumulate(self.line_nws(), initial=0)))
         assert self._nws is not None
         return self._nws
@@ -166,10 +163,6 @@ class Chunk:
             rewritten=rewritten,
         )
 
-    def with_id(self, chunk_id: str, text: str) -> Self:
-        """Return the chunk under another id; `text` is its text as the one object that all such chunks share."""
-        return replace(self, chunk_id=chunk_id, text=text)
-
     @property
     def file(self) -> str:
         """`repo/path`: the file as places name it."""
@@ -182,12 +175,10 @@ class Chunk:
 
     @property
     def added_nws(self) -> int:
-        """Non-whitespace characters that the embedded text has beyond the chunk's own.
-
-        A shorter rewritten text counts as 0: a reader of the result reads the chunk's own lines.
-        """
+        """Non-whitespace characters that the embedded text has beyond the chunk's own."""
         if not self.rewritten:
             return count_nws(self.header)
+        # A shorter rewritten text counts as 0: a reader of the result reads the chunk's own lines.
         return max(0, count_nws(self.embed_text) - count_nws(self.text))
 
 
@@ -208,5 +199,5 @@ def encode_id(name: str) -> str:
     )
 
 
+# Cached for names of files and tasks, which many ids contain.
 _encoded_name = lru_cache(maxsize=4096)(encode_id)
-"""`encode_id`, cached for names of files and tasks, which many ids contain."""

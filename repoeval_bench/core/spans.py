@@ -1,9 +1,4 @@
-"""Spans of lines and of characters: two types, so that lines are not compared with characters.
-
-All positions are 0-based and half-open.
-"""
-
-from __future__ import annotations
+"""Spans of lines and of characters; all positions are 0-based and half-open."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -45,6 +40,7 @@ class _Span:
         return self.start <= other.start and other.end <= self.end
 
 
+# Two types, so that lines are not compared with characters.
 class LineSpan(_Span):
     """A range of 0-based lines of one file."""
 

@@ -1,10 +1,7 @@
 """Specs, which name parts: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
 
-A spec names a chunker, embedder, retriever or reranker. `core.registry` knows the names; here are only parsing,
-printing back, and the error that offers the nearest name.
+`core.registry` knows the names; here are only parsing, printing back, and the error that offers the nearest name.
 """
-
-from __future__ import annotations
 
 import difflib
 import hashlib

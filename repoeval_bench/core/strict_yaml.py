@@ -1,21 +1,16 @@
-"""YAML files that people write: checked as a whole, so that all problems are reported at once, with file and line."""
-
-from __future__ import annotations
+"""YAML files that people write, checked as a whole: all problems are reported at once, with file and line."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, get_args
+from typing import Any, ClassVar, TypeVar, get_args
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
 from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
-
-if TYPE_CHECKING:
-    import yaml
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -82,13 +77,10 @@ def read_bytes(path: Path, way_out: str, kind: type[BenchError] = UsageError) ->
 def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:
     """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
 
-    A UsageError names the line instead of the way out, as a person wrote the file. Values are those of PyYAML's safe
-    loader, but a date is a text. A repeated key is an error.
+    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
     """
-    import yaml
-
     try:
-        loader = _loader()(raw)
+        loader = _Loader(raw)
         root = loader.get_single_node()
         lines = {} if root is None else dict(_lines(root, ()))
         content = None if root is None else loader.construct_document(root)
@@ -98,40 +90,32 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         position = getattr(error, "problem_mark", None)
         suffix = f":{position.line + 1}" if position else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
+        # A person wrote the file of a UsageError, so the line is the way out.
         otherwise = "" if kind is UsageError else f"; {way_out}"
         raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
     return Document(path, content, lines)
 
 
-@cache
-def _loader() -> type[yaml.SafeLoader]:
-    """Return PyYAML's safe loader that refuses repeated keys, where it would take the last one."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
-        def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-            seen = set()
-            for key, _ in node.value:
-                name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
-                if name in seen:
-                    raise yaml.MarkedYAMLError(
-                        problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark
-                    )
-                seen.add(name)
-            mapping: dict[Any, Any] = super().construct_mapping(node, deep)
-            return mapping
-
-    Loader.yaml_implicit_resolvers = {  # a date is a text
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
+    yaml_implicit_resolvers: ClassVar = {  # a date is a text
         first: [(tag, pattern) for tag, pattern in known if not tag.endswith(":timestamp")]
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
-    return Loader
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        """Refuse repeated keys, where PyYAML would take the last one."""
+        seen = set()
+        for key, _ in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
+            if name in seen:
+                raise yaml.MarkedYAMLError(problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark)
+            seen.add(name)
+        mapping: dict[Any, Any] = super().construct_mapping(node, deep)
+        return mapping
 
 
 def _lines(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int]]:
     """Yield (path of keys, line) of every key and every entry of a list."""
-    import yaml
-
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
             inner = (*location, str(key.value))
@@ -144,7 +128,6 @@ def _lines(node: yaml.Node, location: KeyPath) -> Iterator[tuple[KeyPath, int]]:
 
 
 def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
-    """Say what is wrong with a value."""
     location, kind = error["loc"], error["type"]
     shown_location = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).lstrip(".")
     if kind == "extra_forbidden":
@@ -157,8 +140,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
         return (f"{within}: " if within else "") + nearest(
             "key", str(location[-1]), known.model_fields, listed_by=_KEYS
         )
-    message = expectation(error)
-    actual = error["input"]
-    value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
-    shown = f" (it is {value})" if value else ""
-    return f"{shown_location}: {message}{shown}" if shown_location else message + shown
+    message, actual = expectation(error), error["input"]
+    if isinstance(actual, str | int | float) and kind != "value_error":
+        message += f" (it is {actual!r})"
+    return f"{shown_location}: {message}" if shown_location else message

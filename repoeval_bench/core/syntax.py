@@ -1,8 +1,7 @@
 """Syntax trees in lines: the one place where tree-sitter's bytes become lines and characters.
 
 tree-sitter counts UTF-8 bytes, and its rows end at a newline only; all other code here counts characters and the lines
-of `str.splitlines()`. A `Parsed` file returns those lines. A call from Python into the tree costs more than parsing, so
-it lists the children of the requested nodes only, and never walks a whole tree.
+of `str.splitlines()`. A `Parsed` file returns those lines.
 """
 
 from __future__ import annotations
@@ -23,9 +22,10 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
 if TYPE_CHECKING:
-    from tree_sitter import Language as TreeSitterLanguage
-    from tree_sitter import Node, Query, Tree
+    import tree_sitter
 
+# For annotations: the library itself is imported where a file is parsed.
+Node: TypeAlias = "tree_sitter.Node"
 
 Child: TypeAlias = "tuple[int, int, Node]"
 """First line, last line (inclusive), node."""
@@ -33,8 +33,8 @@ Child: TypeAlias = "tuple[int, int, Node]"
 PLAIN, COMMENT, DECORATOR, CLOSER = range(4)
 """A child's role: comments and decorators belong to the next node, a closing bracket to the one before."""
 
+# The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text.
 _CACHED = 1_000_000
-"""The most bytes of texts whose trees a parser caches; a tree takes about 45 times the bytes of its text."""
 
 _ROLES = {
     "comment": COMMENT,
@@ -68,17 +68,18 @@ _FURTHER_LISTS = frozenset(
 
 
 class TreeParser:
-    """A parser of one grammar that caches trees, as a search for a size cuts files again. Threads share nothing."""
+    """A parser of one grammar that caches trees; threads share nothing."""
 
-    def __init__(self, language: TreeSitterLanguage) -> None:
+    def __init__(self, language: tree_sitter.Language) -> None:
         self._language = language
         self._local = local()
 
-    def parse(self, encoded: bytes) -> Tree:
+    def parse(self, encoded: bytes) -> tree_sitter.Tree:
         """Return the syntax tree of a UTF-8 text."""
         from tree_sitter import Parser
 
-        trees: dict[bytes, Tree] = self._local.__dict__.setdefault("trees", {})
+        # A search for a size cuts files again.
+        trees: dict[bytes, tree_sitter.Tree] = self._local.__dict__.setdefault("trees", {})
         tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
         trees[encoded] = tree  # the last one, as it was used last
         while sum(map(len, trees)) > _CACHED:
@@ -91,7 +92,7 @@ class _Grammar:
     """A grammar, with the roles of its node kinds, looked up once."""
 
     of: Language
-    language: TreeSitterLanguage
+    language: tree_sitter.Language
     parser: TreeParser
     roles: dict[int, int]
     lists: frozenset[int]
@@ -108,9 +109,9 @@ def bare_grammar(of: Language) -> object:
 
 @cache
 def _grammar(of: Language) -> _Grammar:
-    from tree_sitter import Language as TreeSitterLanguage
+    import tree_sitter
 
-    language = TreeSitterLanguage(bare_grammar(of))
+    language = tree_sitter.Language(bare_grammar(of))
     kinds = {kind: language.node_kind_for_id(kind) or "" for kind in range(language.node_kind_count)}
     is_further = of.name in FURTHER
     role_of = _ROLES | _FURTHER_ROLES if is_further else _ROLES
@@ -127,7 +128,7 @@ def _grammar(of: Language) -> _Grammar:
 
 
 @cache
-def _query(of: Language, text: str) -> Query:
+def _query(of: Language, text: str) -> tree_sitter.Query:
     from tree_sitter import Query
 
     return Query(_grammar(of).language, text)
@@ -135,6 +136,9 @@ def _query(of: Language, text: str) -> Query:
 
 class Parsed:
     """A file's syntax tree, whose positions are lines of the file."""
+
+    # A call from Python into the tree costs more than parsing, so the children of the requested nodes alone are listed,
+    # and no whole tree is walked.
 
     __slots__ = ("_encoded", "_grammar", "_rows", "_starts", "file", "root")
 

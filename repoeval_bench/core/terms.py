@@ -1,17 +1,13 @@
 """Split code and text into terms, for everything that counts words."""
 
-from __future__ import annotations
-
 import re
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from repoeval_bench.core.fields import Doc
-
-if TYPE_CHECKING:
-    from collections import Counter
 
 _WORD = re.compile(r"\w+")
 # An acronym before a capitalised word (HTTPServer), a word, a run of capitals, a number, letters without case.
@@ -69,7 +65,7 @@ def words_of_code(text: str) -> list[str]:
     >>> words_of_code("cafe\u0301 $x") == ["cafe\u0301", "x"]
     True
     """
-    others = [] if text.isascii() else [char for char in set(text) if not _is_word(char) and f"a{char}".isidentifier()]
+    others = [] if text.isascii() else [char for char in set(_WORD.sub("", text)) if f"a{char}".isidentifier()]
     if not others:
         return _WORD.findall(text)
     # Characters of the text are escaped, so that none is read as a pattern.
@@ -78,13 +74,8 @@ def words_of_code(text: str) -> list[str]:
     return re.findall(rf"[\w{first}][\w{marks}]*", text)
 
 
-def _is_word(char: str) -> bool:
-    return char.isalnum() or char == "_"
-
-
-@lru_cache(maxsize=65_536)
+@lru_cache(maxsize=65_536)  # code repeats its words
 def _with_parts(word: str) -> tuple[str, ...]:
-    """A word as terms, cached, as code repeats its words."""
     letters, shape = (word, word) if word.isascii() else _shape(word)
     # Case folding, not lower case: the lower case of a Greek sigma depends on whether it ends the word.
     parts = ["".join(letters[match.start() : match.end()]).casefold() for match in _PART.finditer(shape)]

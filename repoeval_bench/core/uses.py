@@ -1,7 +1,5 @@
 """Definitions that a piece of code uses: their lines, their kind, and how surely they were resolved."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

@@ -1,24 +1,18 @@
 """Mistakes that pydantic finds, in this project's words: what was expected, without pydantic's terms."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from repoeval_bench.core.numbers import EXACT
 
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
-
+# `defer_build`: a command uses few of the models, so each is built on first use.
 STRICT = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False, defer_build=True)
-"""Frozen; unknown fields, values of another type, and numbers that are not finite are errors.
-
-A command uses few of the models, so each is built on first use.
-"""
+"""Frozen; unknown fields, values of another type, and numbers that are not finite are errors."""
 
 LINES = 2**31 - 1
 """The largest line number."""
@@ -29,11 +23,8 @@ Line = Annotated[int, Field(ge=0, le=LINES)]
 
 def _plain(value: Any) -> Any:
     """The value if its numbers are finite and at most `EXACT`, as in values of a model; else a ValueError."""
-    if isinstance(value, dict):
-        for inner in value.values():
-            _plain(inner)
-    elif isinstance(value, list):
-        for inner in value:
+    if isinstance(value, dict | list):
+        for inner in value.values() if isinstance(value, dict) else value:
             _plain(inner)
     elif (isinstance(value, int) and abs(value) > EXACT) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError("numbers that are finite, and whole ones of at most 2^53, were expected")
@@ -89,12 +80,13 @@ def expectation(error: Mapping[str, Any]) -> str:
 
 
 def without_line(text: str) -> str:
-    """A message about JSON without "line 1": the text that was parsed is often one line of a file itself."""
+    """A message about JSON without "line 1"."""
+    # The text that was parsed is often one line of a file itself.
     return text.replace(" at line 1 column ", " at character ")
 
 
+# The most characters of a field's name or value in a message, and the most mistakes: both may be very many.
 _SHOWN = 60
-"""The most characters of a field's name or value in a message, and the most mistakes: both may be very many."""
 
 
 def mistakes(error: ValidationError, whole: str = "") -> list[str]:

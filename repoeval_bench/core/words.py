@@ -1,7 +1,5 @@
 """Text for people: counts with their nouns, and text from outside that no terminal obeys."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -58,11 +56,12 @@ def visible(text: str) -> str:
     return _OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
+# A name from outside must not break its table or caption.
 _BREAKS = re.compile("[\t-\r\x1c-\x1e\x85\u2028\u2029]+")
 
 
 def one_line(text: str) -> str:
-    r"""The text `visible` and on one line, so that a name from outside does not break its table or caption.
+    r"""The text `visible` and on one line.
 
     >>> one_line("a\r\nb\x1b[31m")
     'a b\\u001b[31m'

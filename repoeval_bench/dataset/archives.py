@@ -1,7 +1,5 @@
 """Archives of other people: nothing is read from one before every entry has been checked."""
 
-from __future__ import annotations
-
 import lzma
 import stat
 import struct
@@ -61,14 +59,13 @@ def _zip_entries(archive: zipfile.ZipFile) -> Iterator[ArchiveEntry]:
 
 
 def _tar_entries(tar: tarfile.TarFile) -> Iterator[ArchiveEntry]:
+    def read(info: tarfile.TarInfo) -> bytes:
+        stream = tar.extractfile(info)
+        return stream.read() if stream else b""
+
     for info in tar:
         if not info.isdir():
-            yield ArchiveEntry(info.name, info.size, partial(_read_member, tar, info), not info.isreg())
-
-
-def _read_member(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
-    stream = tar.extractfile(info)
-    return stream.read() if stream else b""
+            yield ArchiveEntry(info.name, info.size, partial(read, info), not info.isreg())
 
 
 def _checked(path: Path, entries: Iterator[ArchiveEntry]) -> list[ArchiveEntry]:

@@ -1,15 +1,10 @@
-"""From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets.
-
-A task's gold is a tuple of places, of any number and in any files.
-"""
-
-from __future__ import annotations
+"""From tasks and trees to a `Benchmark`: checks that they fit, the fingerprint, and subsets."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import Any
 
 from repoeval_bench.core.benchmark import TESTS, Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -20,10 +15,8 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
 from repoeval_bench.dataset.reading.code import is_test
+from repoeval_bench.dataset.trees import Tree
 from repoeval_bench.dataset.uses_table import dump_uses
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.trees import Tree
 
 
 def ground_truth_places(task: Task) -> Gold:
@@ -98,6 +91,14 @@ def with_fingerprint(benchmark: Benchmark) -> Benchmark:
     return replace(benchmark, fingerprint=digest)
 
 
+def with_tasks(benchmark: Benchmark, tasks: Iterable[Task], **changes: Any) -> Benchmark:
+    """The benchmark with these tasks alone, the files of their repositories, and other fields changed."""
+    kept = tuple(tasks)
+    repos = {task.repo for task in kept}
+    files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
+    return with_fingerprint(replace(benchmark, tasks=kept, files=files, **changes))
+
+
 def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
     """The benchmark for a key of `TESTS`: `out` leaves the files out; tasks of tests go when a protocol selects.
 
@@ -109,7 +110,7 @@ def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
         return benchmark
     mixed = _with_other_code(benchmark)
     files = {
-        repo: tuple(file for file in of_repo if not (repo in mixed and is_test(file.path)))
+        repo: tuple(file for file in of_repo if not is_test(file.path)) if repo in mixed else of_repo
         for repo, of_repo in benchmark.files.items()
     }
     n_left_out = sum(map(len, benchmark.files.values())) - sum(map(len, files.values()))
@@ -135,18 +136,16 @@ def without_tasks_of_tests(benchmark: Benchmark) -> Benchmark:
         return benchmark
     if not tasks:
         raise DatasetError("only tests give tasks here; choose --tests all")
-    repos = {task.repo for task in tasks}
-    files = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=files))
+    return with_tasks(benchmark, tasks)
 
 
 def _with_other_code(benchmark: Benchmark) -> set[str]:
-    """Return the repositories with a file that is no test."""
     return {repo for repo, files in benchmark.files.items() if not all(is_test(file.path) for file in files)}
 
 
 def _line(*values: object) -> bytes:
-    return json.dumps(values).encode() + b"\n"  # JSON keeps fields apart, whatever they hold
+    # JSON keeps fields apart, whatever they hold.
+    return json.dumps(values).encode() + b"\n"
 
 
 def published_subset(benchmark: Benchmark, name: str) -> Benchmark:

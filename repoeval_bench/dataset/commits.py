@@ -1,7 +1,5 @@
 """The table of a history's questions in a pack: one JSON row for each commit that asks, with three golds."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable
 from typing import Annotated
@@ -19,8 +17,8 @@ LEVEL = "commits"
 TABLE = "commits.jsonl"
 """The name of the table, in a pack's folder of tasks."""
 
+# Fields that a row and a task's `AskedCommit` share.
 _FACTS = {"commit", "date", "subject", "author", "file", "age_days", "lines_changed", "is_insertion"}
-"""Fields that a row and a task's `AskedCommit` share."""
 
 _Ends = tuple[Line, Line]
 
@@ -90,7 +88,7 @@ def dump_commits(tasks: Iterable[Task]) -> bytes:
 
 
 def parse_commits(raw: bytes, name: str) -> tuple[Task, ...]:
-    """The questions of a table, in its order; a DatasetError lists each bad row as `name:line: field: problem`."""
+    """The questions of a table, in its order; a DatasetError lists each bad row."""
     return tuple(row.task() for row in read_rows(raw, name, _Row))
 
 

@@ -1,7 +1,5 @@
 """The folder of all data that is fetched or computed once (data sets, models, vectors), and files that ship."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

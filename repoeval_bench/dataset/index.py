@@ -4,8 +4,6 @@
 `scripts/build_index.py` from the full data, for the function level.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -37,7 +35,7 @@ class Edit:
     upstream: str
 
     def apply(self, text: str) -> str:
-        """The repository's text from the published one; the caller checks it by hash."""
+        """The repository's text from the published one, not checked."""
         lines = text.splitlines(keepends=True)
         if self.line < len(lines):
             lines[self.line] = lines[self.line].replace(self.published, self.upstream, 1)
@@ -138,8 +136,7 @@ def coordinates(task_set: TaskSet) -> list[Coordinates]:
 
 
 def _parse(line: str, level: str) -> Coordinates:
-    task_id, path, start, end, context_start, first, last, function, *hashes = line.split("\t")
-    prompt_hash, ground_truth_hash = hashes
+    task_id, path, start, end, context_start, first, last, function, prompt_hash, ground_truth_hash = line.split("\t")
     task = Task(
         task_id=task_id,
         repo=task_id.rpartition("/")[0],

@@ -1,11 +1,8 @@
 """Data sets on disk; each is installed whole or not at all.
 
 `HOME/datasets/<source>/` holds one source's set: `set.json` (what it is), `tasks/*.jsonl` (each file is written whole)
-and one folder per tree (renamed into place when complete). Sources never mix, so a part can never fill the gaps of a
-full set.
+and one folder per tree (renamed into place when complete).
 """
-
-from __future__ import annotations
 
 import fcntl
 import hashlib
@@ -18,9 +15,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
 from repoeval_bench.core.files import folder_beside, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
-from repoeval_bench.dataset.commits import LEVEL as COMMITS
-from repoeval_bench.dataset.commits import TABLE as COMMIT_TABLE
-from repoeval_bench.dataset.commits import parse_commits
+from repoeval_bench.dataset import commits
 from repoeval_bench.dataset.index import used_definitions
 from repoeval_bench.dataset.repoeval import EXTENSIONS, TaskSet, parse_tasks
 from repoeval_bench.dataset.sources import SetFacts, Source
@@ -45,7 +40,8 @@ class InstalledSet:
     @property
     def task_file(self) -> Path:
         """The task set's task file."""
-        return self.root / "tasks" / (COMMIT_TABLE if self.task_set.level == COMMITS else self.task_set.task_file)
+        name = commits.TABLE if self.task_set.level == commits.LEVEL else self.task_set.task_file
+        return self.root / "tasks" / name
 
     @property
     def tree(self) -> Path:
@@ -62,8 +58,8 @@ class InstalledSet:
         path = self.task_file
         with os_errors_as(DatasetError, f"the task file {path} cannot be read", "name another source with --source"):
             raw = path.read_bytes()
-        if self.task_set.level == COMMITS:
-            return parse_commits(raw, path.name)
+        if self.task_set.level == commits.LEVEL:
+            return commits.parse_commits(raw, path.name)
         return parse_tasks(raw, name=path.name, level=self.task_set.level)
 
     def read_uses(self, tasks: Sequence[Task]) -> Uses | None:
@@ -110,6 +106,7 @@ def install(home: Path, source: Source, task_set: TaskSet) -> InstalledSet:
     done = find_set(home, source.folder, task_set)
     if done is not None and done.is_complete:
         return done
+    # Sources never mix, so a part can never fill the gaps of a full set.
     root = home / "datasets" / source.folder
     way_out = "name another folder with --home or REPOEVAL_HOME"
     with os_errors_as(DatasetError, f"the data set cannot be written to {root}", way_out), alone(root):

@@ -1,13 +1,11 @@
 """From a source's name to a `Benchmark`: choose and fetch the source, read, select, check, compute the fingerprint."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError
@@ -26,9 +24,19 @@ from repoeval_bench.dataset.shipped import edition_of, editions, make_edition, s
 from repoeval_bench.dataset.sources import Source, SourceError, archived
 from repoeval_bench.dataset.sources.package_index import PackageIndex
 from repoeval_bench.dataset.trees import read_trees
+from repoeval_bench.dataset.uses_table import Uses
 
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.uses_table import Uses
+NAMED = ("auto", "github", "pypi")
+"""Sources with a name; any other is a shipped pack, a folder or an address."""
+
+
+@dataclass(frozen=True, slots=True)
+class Obtained:
+    """An installed set; `fetched` where something was fetched just now; `notes` on what went otherwise."""
+
+    installed: InstalledSet
+    fetched: bool = False
+    notes: tuple[str, ...] = ()
 
 
 def load_benchmark(
@@ -123,21 +131,19 @@ def _with_uses(tasks: tuple[Task, ...], uses: Uses | None, files: Mapping[str, S
     """The tasks with what they use, where it is known; definitions in files that are not here are left out."""
     if uses is None:
         return tasks
-    lost = 0
-    resolved = []
-    for task in tasks:
-        task_uses = tuple(
+    here = {
+        task.task_id: tuple(
             use
             for use in uses[task.task_id]
             if (file := files.get(use.definition.file)) and use.definition.lines.end <= file.n_lines
         )
-        lost += len(uses[task.task_id]) - len(task_uses)
-        resolved.append(replace(task, uses=task_uses))
-    if lost:
+        for task in tasks
+    }
+    if lost := sum(len(uses[task_id]) - len(of_task) for task_id, of_task in here.items()):
         NOTICES.info(
             f"{lost} of the definitions that tasks use are in files that this data set lacks; they are left out"
         )
-    return tuple(resolved)
+    return tuple(replace(task, uses=here[task.task_id]) for task in tasks)
 
 
 def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
@@ -167,19 +173,6 @@ def _select(
     if limit is not None:
         tasks = tuple(task for task in tasks if task.repo not in without) or tasks
     return tasks[:limit]
-
-
-NAMED = ("auto", "github", "pypi")
-"""Sources with a name; any other is a shipped pack, a folder or an address."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obtained:
-    """An installed set; `fetched` where something was fetched just now; `notes` on what went otherwise."""
-
-    installed: InstalledSet
-    fetched: bool = False
-    notes: tuple[str, ...] = ()
 
 
 def obtain(source: str, task_set: TaskSet, home: Path, *, upgrade: bool = False) -> Obtained:
@@ -243,7 +236,6 @@ def _is_remote(source: str) -> bool:
 
 
 def _count_tasks(installed: InstalledSet) -> int:
-    """Tasks of the task set's file, by its lines."""
     return sum(1 for line in installed.task_file.read_bytes().split(b"\n") if line.strip())
 
 

@@ -10,14 +10,13 @@
 It is read where it is, and never copied.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -35,8 +34,9 @@ MANIFEST = "pack.yaml"
 _AGAIN = "build the pack again"
 TREE = "repositories"
 
+# Fewer have too few files for a test.
 FEWEST_TASKS = 20
-"""Fewest tasks or questions that can show anything about chunkers: fewer have too few files for a test."""
+"""Fewest tasks or questions that can show anything about chunkers."""
 
 
 class PackSource(BaseModel):
@@ -99,9 +99,9 @@ class PackFile(BaseModel):
     extensions: list[str] = []
 
 
+# Parsed again only where its bytes changed: a command asks for it several times, and YAML is slow.
 @lru_cache(maxsize=8)
 def _parsed(path: Path, raw: bytes) -> PackFile:
-    """Parse `pack.yaml` again only where its bytes changed: a command asks for it several times, and YAML is slow."""
     content = parse_yaml(path, raw, _AGAIN, DatasetError).content
     try:
         return PackFile.model_validate(content)
@@ -110,15 +110,15 @@ def _parsed(path: Path, raw: bytes) -> PackFile:
         raise DatasetError(f"{path} does not have this version's format ({problems}); {_AGAIN}") from error
 
 
+@dataclass(frozen=True, slots=True)
 class Pack:
     """A pack on disk."""
 
-    def __init__(self, root: Path, content: PackFile) -> None:
-        self.root = root
-        self.content = content
+    root: Path
+    content: PackFile
 
     @classmethod
-    def find(cls, source: str) -> Pack | None:
+    def find(cls, source: str) -> Self | None:
         """The pack in a folder; None where it is not one; a DatasetError where its `pack.yaml` cannot be read."""
         root = Path(source).expanduser()
         path = root / MANIFEST

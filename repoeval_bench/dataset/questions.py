@@ -7,8 +7,6 @@ counted from 1 and the last one is included, as editors show them; in `places`, 
 A row with `no_answer` has a repository and no place: it is ranked, and not scored.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -96,7 +94,8 @@ class Question(BaseModel):
         own = {name: row[name] for name in _Place.model_fields if name in row}
         if own and row.get("places"):
             raise ValueError(_ONE_OF)
-        return {**{name: row[name] for name in row if name not in own}, **({"places": [own]} if own else {})}
+        others = {name: row[name] for name in row if name not in own}
+        return others | {"places": [own]} if own else others
 
     @model_validator(mode="after")
     def _has_places(self) -> Self:
@@ -168,12 +167,8 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
             tasks.append(_task(row, query_id, places))
             n_whole += row.is_of_files
     if not tasks and not problems:
-        why = (
-            f"the source has none of its answers ({lacking[0]})"
-            if lacking
-            else "a JSON object is expected on each line"
-        )
-        problems = [f"{path} has no query; {why}"]
+        lacks = f"the source has none of its answers ({lacking[0]})" if lacking else ""
+        problems = [f"{path} has no query; {lacks or 'a JSON object is expected on each line'}"]
     if problems:
         raise UsageError(all_mistakes(problems, path))
     if lacking:

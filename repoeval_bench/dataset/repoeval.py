@@ -4,8 +4,6 @@ No other file knows these. A row of a task file is JSON: `prompt` and `metadata`
 `fpath_tuple`, `context_start_lineno` and `lineno` (or `line_no`), both 0-based, and at function level `function_name`.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
@@ -21,7 +19,7 @@ from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import Line  # noqa: TC001 - pydantic reads it
+from repoeval_bench.core.validation import Line
 from repoeval_bench.core.words import count
 
 NAME = "repoeval"
@@ -144,9 +142,9 @@ def check_repositories(names: Iterable[str], known: Collection[str]) -> None:
 
 
 def _path_parts(value: list[str]) -> list[str]:
-    """A path as its parts; a part may hold several."""
     if len(value) < 2:
         raise ValueError("the repository and at least one path part were expected")
+    # A part may hold several.
     parts = [step for part in value for step in part.replace("\\", "/").split("/")]
     if any(not step.strip() or step in {".", ".."} for step in parts):
         raise ValueError("path parts that are not blank, '.' or '..' were expected")
@@ -207,10 +205,7 @@ _Schema = TypeVar("_Schema", bound=BaseModel)
 
 
 def read_rows(raw: bytes, name: str, schema: type[_Schema]) -> list[_Schema]:
-    """The rows of a file's bytes in order; lines end in LF or CRLF, blank lines are skipped.
-
-    A DatasetError lists every bad row as `name:line: field: problem`, and reports a file without a row.
-    """
+    """The rows of a file's bytes in order; a DatasetError lists every bad row, or says that there is none."""
     rows: list[_Schema] = []
     problems: list[str] = []
     bad_rows = 0
@@ -230,14 +225,14 @@ def read_rows(raw: bytes, name: str, schema: type[_Schema]) -> list[_Schema]:
 def parse_tasks(raw: bytes, *, name: str, level: str) -> tuple[Task, ...]:
     """The tasks of a file's bytes in its order; a DatasetError lists each bad row as `name:line: field: problem`.
 
-    `task_id` becomes `owner_repo/number`. The number is upstream's own if every row has one and no two rows of a
-    repository share it. Else it is the position among the repository's rows.
+    `task_id` becomes `owner_repo/number`, with upstream's number or the position among the repository's rows.
     """
     rows = read_rows(raw, name, _Row)
     return tuple(row.task(number, level) for row, number in zip(rows, _numbers(rows), strict=True))
 
 
 def _numbers(rows: Sequence[_Row]) -> list[int]:
+    """Return upstream's own numbers if every row has one and no two rows of a repository share it, else positions."""
     # Upstream's ids need not identify a task: at function level all end in the word `idx`.
     own = [(row.repo, row.number) for row in rows if row.number is not None]
     if len(set(own)) == len(rows):

@@ -8,11 +8,8 @@
 Lines are counted from 0, ends are exclusive.
 
 `make_edition` makes the pack of them. The packages are fetched through the user's own registry and checked against
-their hashes; nothing is built or run. Nothing is drawn or resolved again, so later rules do not change an edition. The
-result is checked against the fingerprint of each repository.
+their hashes; nothing is built or run.
 """
-
-from __future__ import annotations
 
 import gzip
 import hashlib
@@ -119,10 +116,7 @@ def registry_of(content: PackFile) -> str:
 
 
 def shipped_pack(name: str) -> Pack | None:
-    """The facts of a shipped pack by its name, or by the folder of an edition of your own; None where there is none.
-
-    They have no sources.
-    """
+    """The facts of a shipped pack by its name, or by the folder of an edition of your own; None where there is none."""
     if versioned := edition_of(name):
         return Pack.find(str(editions()[versioned]))
     return Pack.find(name) if (Path(name).expanduser() / FILES).is_file() else None
@@ -139,6 +133,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
     DatasetError: a package cannot be fetched, or is not the file that was pinned, or what comes out has another
     fingerprint.
     """
+    # Nothing is drawn or resolved again, so later rules do not change an edition.
     names = table_lines(read_table(shipped.root / FILES))[1:]
     with new_folder(target) as folder:
         _fetch_all(shipped.content, frozenset(names), folder / TREE)
@@ -157,10 +152,8 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
 
 
 def write_uses(pack: Pack, shipped: Pack) -> None:
-    """Write what the tasks of a pack use, by the shipped table, unless it is there.
-
-    A later version may ship another table for the same pack: it is not part of a repository's fingerprint.
-    """
+    """Write what the tasks of a pack use, by the shipped table, unless it is there."""
+    # A later version may ship another table for the same pack: it is not part of a repository's fingerprint.
     path = uses_file_of(pack.installed(task_set_of_pack(pack.content)).task_file)
     table = read_table(shipped.root / USES).encode()
     if not path.is_file() or path.read_bytes() != table:

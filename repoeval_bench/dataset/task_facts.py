@@ -1,7 +1,5 @@
 """Facts of a task, read from its file's syntax, by which results are segmented."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from repoeval_bench.core.benchmark import Benchmark, Task
@@ -30,14 +28,8 @@ COMMIT_FACTS = {
 
 def commit_facts(task: Task) -> dict[str, Fact]:
     """The facts of a question of a history; see `COMMIT_FACTS`."""
-    change = task.change
-    assert change is not None
-    return {
-        "age_days": change.age_days,
-        "words": len(task.prompt.split()),
-        "lines_changed": change.lines_changed,
-        "is_insertion": change.is_insertion,
-    }
+    words = len(task.prompt.split())
+    return {name: words if name == "words" else getattr(task.change, name) for name in COMMIT_FACTS}
 
 
 def task_facts(benchmark: Benchmark) -> dict[str, dict[str, Fact]]:
@@ -66,18 +58,20 @@ def _facts(task: Task, defined: Sequence[Definition]) -> dict[str, Fact]:
         and (definition.lines.start <= first if task.places else definition.named < first)
         and first < definition.lines.end
     ]
-    function = max(around, key=lambda definition: _depth(definition, defined), default=None)
+    prompt_lines = task.body.start - task.context_start
+    if not around:
+        return dict.fromkeys(FACTS) | {"prompt_lines": prompt_lines}
+    function = max(around, key=lambda definition: _depth(definition, defined))
     return {
-        "function_lines": function.lines.end - function.named if function else None,
-        "prompt_lines": task.body.start - task.context_start,
-        "nesting_depth": _depth(function, defined) if function else None,
-        "has_docstring": function.doc is not None if function else None,
-        "is_method": function.kind == "method" if function else None,
+        "function_lines": function.lines.end - function.named,
+        "prompt_lines": prompt_lines,
+        "nesting_depth": _depth(function, defined),
+        "has_docstring": function.doc is not None,
+        "is_method": function.kind == "method",
     }
 
 
 def _depth(definition: Definition, defined: Sequence[Definition]) -> int:
-    """Count the definitions around one."""
     depth = 0
     while definition.parent is not None:
         definition, depth = defined[definition.parent], depth + 1

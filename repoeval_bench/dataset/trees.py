@@ -1,7 +1,5 @@
 """Repository trees: which files belong to a repository, and their text as every stage sees it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable
@@ -21,7 +19,7 @@ class Tree:
     undecodable: tuple[str, ...] = ()
 
 
-def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...] = EXTENSIONS) -> dict[str, Tree]:
+def read_trees(root: Path, repos: Iterable[str], endings: tuple[str, ...]) -> dict[str, Tree]:
     """The trees of these repositories by name, sorted; a missing repository is a DatasetError."""
     return {repo: read_tree(root / repo, repo, endings) for repo in sorted(set(repos))}
 
@@ -40,10 +38,8 @@ def read_tree(root: Path, repo: str, endings: tuple[str, ...] = EXTENSIONS) -> T
     files: list[SourceFile] = []
     undecodable: list[str] = []
     for path in _visible_paths(root):
-        if not is_source_path(path, endings):
-            continue
         file = root / path
-        if file.is_symlink():
+        if not is_source_path(path, endings) or file.is_symlink():
             continue
         try:
             files.append(SourceFile(repo, path, decode(file.read_bytes())))
@@ -88,7 +84,8 @@ def _is_hidden(folder: str) -> bool:
 
 
 def refuse_folder(error: OSError) -> None:
-    """Raise a DatasetError for a folder that `os.walk` cannot read; it would leave the folder out."""
+    """Raise a DatasetError for a folder that `os.walk` cannot read."""
+    # By default it would leave the folder out.
     raise DatasetError(f"cannot read the folder {error.filename} ({error.strerror}); make it readable") from error
 
 

@@ -3,8 +3,6 @@
 Columns: task_id, path (in the task's repository), start, end (lines, 0-based, half-open), kind, tier, name.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import cast, get_args
@@ -22,14 +20,16 @@ ReadUses = dict[str, tuple[UsedDefinition, ...] | None]
 
 _KINDS: tuple[str, ...] = get_args(Kind)
 
+# All of them are held in memory for it.
 MOST_CODE = 20_000_000
-"""Bytes of a repository's files above which its names are not resolved: all of them are held in memory for it."""
+"""Bytes of a repository's files above which its names are not resolved."""
 
 HEADER = "task_id\tpath\tstart\tend\tkind\ttier\tname"
 
 
 def table_lines(text: str) -> list[str]:
-    """The lines of a table; newlines alone end them, as the name of a file may hold U+2028."""
+    """The lines of a table."""
+    # Newlines alone end them, as the name of a file may hold U+2028.
     return text.removesuffix("\n").split("\n") if text else []
 
 
@@ -38,17 +38,9 @@ def dump_uses(tasks: Iterable[Task], uses: Mapping[str, Iterable[UsedDefinition]
     rows = [HEADER]
     for task in tasks:
         for used in uses.get(task.task_id) or ():
-            definition = used.definition
-            path = definition.file.removeprefix(f"{task.repo}/")
-            fields = (
-                task.task_id,
-                path,
-                definition.lines.start,
-                definition.lines.end,
-                definition.kind,
-                used.tier,
-                definition.name,
-            )
+            known = used.definition
+            path, lines = known.file.removeprefix(f"{task.repo}/"), known.lines
+            fields = (task.task_id, path, lines.start, lines.end, known.kind, used.tier, known.name)
             rows.append("\t".join(map(str, fields)))
     return "\n".join(rows) + "\n"
 

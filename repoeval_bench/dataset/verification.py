@@ -1,7 +1,5 @@
 """Checks and counts of an installed set: whether it is unchanged since it was verified, and its tasks fit its files."""
 
-from __future__ import annotations
-
 import io
 from collections import Counter
 from collections.abc import Iterator, Mapping

@@ -1,14 +1,8 @@
-"""Models of sentence-transformers, loaded and run on batches of prescribed shapes.
+"""Models of sentence-transformers, loaded and run on batches of prescribed shapes: a result depends on its text alone.
 
-A result depends on its own text alone.
-
-The same text in a batch of another shape differs by about 1e-7, enough to make a result depend on what happened to be
-cached. So texts go into buckets by their own length, and a bucket is padded to one width. A batch always has the same
-number of rows: repeats fill up the last one. One thread computes a batch, because the matrices of a small batch are too
-small to share. So the bits are the same with any number of cores.
+Texts go into buckets by their own length, and a bucket is padded to one width. A batch always has the same number of
+rows: repeats fill up the last one.
 """
-
-from __future__ import annotations
 
 import gc
 import os
@@ -16,18 +10,17 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from repoeval_bench.core.errors import EmbeddingError
-
-if TYPE_CHECKING:
-    from repoeval_bench.embedding.device import Precision
-    from repoeval_bench.embedding.models import ModelFiles
-
+from repoeval_bench.embedding.device import Precision
+from repoeval_bench.embedding.models import ModelFiles
 
 T = TypeVar("T")
 R = TypeVar("R")
 
+# The same text in a batch of another shape differs by about 1e-7, enough to make a result depend on what happened to be
+# cached.
 # Widths are multiples of this: at most 31 tokens of padding a row.
 BUCKET_TOKENS = 32
 
@@ -70,8 +63,7 @@ def side_by_side(
 ) -> Iterator[tuple[T, R]]:
     """Yield (item, work(item)) in the items' order, as many at once as torch has threads; on CUDA one at a time.
 
-    `work` runs under autocast unless `precision` is fp32. Items are taken as they are needed, so making them
-    overlaps with the work. An error of `work` is raised here.
+    `work` runs under autocast unless `precision` is fp32. An error of `work` is raised here.
     """
     import torch
 
@@ -81,6 +73,8 @@ def side_by_side(
 
     def enter() -> None:
         if kind == "cpu":
+            # The matrices of a small batch are too small to share, and with one thread a batch the bits are the same on
+            # any number of cores.
             torch.set_num_threads(1)
         if precision != "fp32":
             # Entered until the thread ends, as leaving the outermost autocast drops all cast weights.
@@ -91,7 +85,7 @@ def side_by_side(
     pool = ThreadPoolExecutor(n_workers, "embed", initializer=enter)
     waiting: deque[tuple[T, Future[R]]] = deque()
     try:
-        for item in items:
+        for item in items:  # taken as they are needed, so that making them overlaps with the work
             waiting.append((item, pool.submit(work, item)))
             # One more than is worked on, so that no worker waits while results are stored.
             if len(waiting) > n_workers:
@@ -135,7 +129,7 @@ def load_model(kind: Literal["SentenceTransformer", "CrossEncoder"], files: Mode
 
 @contextmanager
 def _nothing_collected() -> Iterator[None]:
-    """Pause the search for garbage, a sixth of the time of an import: what is imported stays."""
+    # The search for garbage is a sixth of the time of an import, and what is imported stays.
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -146,8 +140,8 @@ def _nothing_collected() -> Iterator[None]:
 
 
 def _check_weights(kind: str, model: Any, files: ModelFiles) -> None:
-    """An EmbeddingError where the weights lack some of the model's: transformers gives those random numbers."""
-    # It says so in a warning only, or in the result of a second loading, which takes a tenth of a second.
+    # Where the weights lack some of the model's, transformers gives random numbers. It says so in a warning only, or in
+    # the result of a second loading, which takes a tenth of a second.
     transformer = getattr(model[0], "auto_model", None)
     if transformer is None:
         return

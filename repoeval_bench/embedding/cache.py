@@ -1,13 +1,12 @@
 """The embedder that reads through the vector cache, so that each distinct text is encoded only once."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from repoeval_bench.core.errors import CacheError
 from repoeval_bench.core.parts import Role
@@ -17,19 +16,14 @@ from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.long_text import HEADS, OPTIONS, LongText, cut
+from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.embedding.storage import DELETE, Kind, VectorCache, key_prefix, text_key
-
-if TYPE_CHECKING:
-    from tqdm import tqdm
-
-    from repoeval_bench.embedding.registry import TextEncoder
 
 
 class CachedEmbedder:
     """An `Embedder` that encodes each distinct text only once, and gives the model no text longer than it reads.
 
-    Vectors are cached batch by batch, so an interrupted run goes on where it stopped. `policies` say what
-    happens to long texts; each part of a long text is cached like a text.
+    `policies` say what happens to long texts; each part of a long text is cached like a text.
     """
 
     def __init__(self, encoder: TextEncoder, cache: VectorCache, policies: Mapping[Role, LongText] = HEADS) -> None:
@@ -50,10 +44,7 @@ class CachedEmbedder:
         return self._policies[role] != "mean"
 
     def count_tokens(self, texts: Sequence[str], role: Role) -> list[int] | None:
-        """Tokens of each text before truncation, special ones and the role's prompt included; cached.
-
-        None where the tokenizer is not known.
-        """
+        """Tokens of each text before truncation, special ones and the role's prompt included; None if not known."""
         count = self.encoder.count_tokens
         if count is None:
             return None
@@ -63,10 +54,8 @@ class CachedEmbedder:
     def read_chars(self, texts: Sequence[str], role: Role) -> list[CharSpan]:
         """Return the characters of each text that the model reads; the position of a cut is cached."""
         if self._policies[role] != "head":
-            lost = (
-                len(text) - sum(map(len, parts)) for text, parts in zip(texts, self.parts(texts, role), strict=True)
-            )
-            return [CharSpan(max(0, start), len(text)) for text, start in zip(texts, lost, strict=True)]
+            read = (sum(map(len, parts)) for parts in self.parts(texts, role))
+            return [CharSpan(max(0, len(text) - n), len(text)) for text, n in zip(texts, read, strict=True)]
         ends = {text: len(text) for text in texts}
         if limit := self.encoder.limit:
             long = self._longer(texts, role, limit.max_tokens)
@@ -149,8 +138,9 @@ class CachedEmbedder:
                 self._encode(missing[role], role, of_role, read[role], bar)
         return n_texts
 
-    def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: tqdm[Any]) -> None:
+    def _encode(self, texts: Sequence[str], role: Role, tokens: list[int], read: list[int], bar: "tqdm[Any]") -> None:
         for positions, vectors in self.encoder.encode_batches(texts, role, tokens):
+            # Batch by batch, so an interrupted run goes on where it stopped.
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
             self._cache.write(dict(zip(keys, values, strict=True)))
@@ -198,8 +188,7 @@ class CachedEmbedder:
         known = {text: int.from_bytes(value, "little") for text, value in stored if value is not None}
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, compute(missing), strict=True))
-            values = {keys[text]: known[text].to_bytes(8, "little") for text in missing}
-            self._cache.write(values)
+            self._cache.write({keys[text]: known[text].to_bytes(8, "little") for text in missing})
         return known
 
     def _key(self, text: str, role: Role, kind: Kind) -> bytes:

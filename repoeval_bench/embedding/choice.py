@@ -1,16 +1,11 @@
 """Check the spec of an embedder, fill in its options, and make its encoder."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
-
-if TYPE_CHECKING:
-    from repoeval_bench.embedding.long_text import LongText
 
 
 def parse_embedder(text: str) -> Spec:
@@ -31,7 +26,7 @@ def parse_embedder(text: str) -> Spec:
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
 
 
-def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
+def choose_embedder(text: str) -> tuple[Spec, dict[Role, long_text.LongText]]:
     """Return (checked spec of an embedder, role -> policy for long texts) without looking for a model.
 
     A UsageError names what is missing, impossible or without effect.

@@ -1,7 +1,5 @@
 """A pair's score from a cross-encoder of sentence-transformers, in batches whose shape decides nothing."""
 
-from __future__ import annotations
-
 import json
 import struct
 from collections.abc import Mapping, Sequence
@@ -20,20 +18,6 @@ from repoeval_bench.embedding.storage import VectorCache, key_prefix, text_key
 BATCH_TOKENS = 2048
 
 
-def find_cross_encoder(spec: str) -> CrossEncoderScorer:
-    """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
-
-    Another model is an EmbeddingError: the library would give it a head of random weights.
-    """
-    files = locate(spec)
-    architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
-    kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
-    if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
-        what = ", ".join(architectures) or "no architecture"
-        raise EmbeddingError(f"{files.model_id} is not a cross-encoder ({what}); name a model that scores pairs")
-    return CrossEncoderScorer(files)
-
-
 class CrossEncoderScorer:
     """Scores pairs with the model in `files`, and knows of no cache; torch and the model are loaded on the first pair.
 
@@ -45,10 +29,8 @@ class CrossEncoderScorer:
         self.max_tokens = files.max_tokens
         """Tokens of a pair that are read, special ones included; None for all."""
         # Its own head takes the place of pooling, and it always computes in fp32.
-        of_vectors = {"pooling", "model_normalizes"}
-        self.identity: Mapping[str, Any] = {
-            name: value for name, value in files.identity.items() if name not in of_vectors
-        } | {"precision": "fp32"}
+        own = {name: value for name, value in files.identity.items() if name not in ("pooling", "model_normalizes")}
+        self.identity: Mapping[str, Any] = own | {"precision": "fp32"}
         """All that decides a score beside the two texts."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[tuple[float, int]]:
@@ -99,15 +81,27 @@ class CrossEncoderScorer:
         return model
 
 
+def find_cross_encoder(spec: str) -> CrossEncoderScorer:
+    """The cross-encoder that `st:NAME` or `st:FOLDER` names, options as for an embedder; nothing is loaded yet.
+
+    Another model is an EmbeddingError.
+    """
+    # The library would give another model a head of random weights.
+    files = locate(spec)
+    architectures = read_json(files.folder / "config.json", {}).get("architectures") or []
+    kind = read_json(files.folder / "config_sentence_transformers.json", {}).get("model_type")
+    if kind != "CrossEncoder" and not any(name.endswith("ForSequenceClassification") for name in architectures):
+        what = ", ".join(architectures) or "no architecture"
+        raise EmbeddingError(f"{files.model_id} is not a cross-encoder ({what}); name a model that scores pairs")
+    return CrossEncoderScorer(files)
+
+
 ENTRY = struct.Struct("<fI")
 """A pair's score, which the model gives in float32, and its tokens before truncation."""
 
 
 class CachedScorer:
-    """A `PairScorer` that scores each distinct pair only once.
-
-    Scores are cached query by query, so an interrupted run goes on where it stopped.
-    """
+    """A `PairScorer` that scores each distinct pair only once."""
 
     def __init__(self, scorer: CrossEncoderScorer, cache: VectorCache) -> None:
         self._scorer, self._cache = scorer, cache
@@ -127,8 +121,8 @@ class CachedScorer:
         self.n_cached += sum(text in known for text in texts)
         if missing := [text for text in keys if text not in known]:
             known.update(zip(missing, self._scorer.score(query, missing), strict=True))
-            values = {keys[text]: ENTRY.pack(*known[text]) for text in missing}
-            self._cache.write(values)
+            # Query by query, so an interrupted run goes on where it stopped.
+            self._cache.write({keys[text]: ENTRY.pack(*known[text]) for text in missing})
         limit = self._scorer.max_tokens
         n_read, n_cut = self.pairs
         n_longer = sum(limit is not None and known[text][1] > limit for text in texts)

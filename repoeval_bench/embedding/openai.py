@@ -1,10 +1,8 @@
 """Vectors from a server that speaks OpenAI's embeddings API, some requests at a time."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -17,10 +15,7 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
-from repoeval_bench.embedding.registry import EMBEDDERS, unit_rows
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from repoeval_bench.embedding.registry import EMBEDDERS, Encoded, unit_rows
 
 AT_ONCE = 4
 """Requests that are under way at a time."""
@@ -78,10 +73,9 @@ class ServerOptions:
     requires=("openai",),
 )
 class OpenAiEncoder:
-    """Sends texts in batches, some at a time. The server's weights are not known; they may change unseen.
+    """Sends texts in batches, some at a time."""
 
-    It is given every text whole. What it cuts is not known.
-    """
+    # The server is given every text whole. What it cuts is not known, nor are its weights, which may change unseen.
 
     limit = None
     count_tokens = None
@@ -104,13 +98,8 @@ class OpenAiEncoder:
         """The text that is put before an input of this role."""
         return unquote(self._options.query_prefix if role == "query" else self._options.document_prefix)
 
-    def encode_batches(
-        self,
-        texts: Sequence[str],
-        role: Role,
-        tokens: Sequence[int],  # noqa: ARG002 - they are not known
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), one request each, as answers come."""
+    def encode_batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Encoded:  # noqa: ARG002
+        """Yield the vectors of one request each, as answers come."""
         # Such servers refuse an empty text; a blank means as little.
         sent = [self.prompt(role) + readable(text) or " " for text in texts]
         body: dict[str, Any] = {"model": self._model, "encoding_format": "float"}

@@ -1,9 +1,4 @@
-"""Embedders by name, and the interface of the encoders behind the cache.
-
-A new one is a file in this folder, which registers it.
-"""
-
-from __future__ import annotations
+"""Embedders by name, and the interface of the encoders behind the cache. A new one registers itself in its file."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,6 +27,10 @@ class Limit:
     starts: Callable[[str], list[int]]
 
 
+Encoded = Iterator[tuple[list[int], NDArray[np.float32]]]
+"""Positions in the list of texts, and float32 (len(positions), dim), their unit rows; batch by batch."""
+
+
 class TextEncoder(Protocol):
     """Encodes texts; it knows of no cache."""
 
@@ -54,10 +53,8 @@ class TextEncoder(Protocol):
     def prompt(self, role: Role) -> str:
         """The text that is put before an input of this role, and what else decides how it is read; often empty."""
 
-    def encode_batches(
-        self, texts: Sequence[str], role: Role, tokens: Sequence[int]
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), batch by batch."""
+    def encode_batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Encoded:
+        """Yield the vectors of the texts, which have so many tokens."""
 
 
 class PlainEncoder(ABC):
@@ -69,13 +66,9 @@ class PlainEncoder(ABC):
         """No text."""
         return ""
 
-    def encode_batches(
-        self,
-        texts: Sequence[str],
-        role: Role,
-        tokens: Sequence[int],  # noqa: ARG002 - texts differ little in what they cost, or nothing is known of it
-    ) -> Iterator[tuple[list[int], NDArray[np.float32]]]:
-        """Yield (positions in `texts`, float32 (len(positions), dim) unit rows), in their order."""
+    def encode_batches(self, texts: Sequence[str], role: Role, tokens: Sequence[int]) -> Encoded:  # noqa: ARG002
+        """Yield the vectors in the order of the texts."""
+        # Texts differ little in what they cost, or nothing is known of it.
         for start in range(0, len(texts), AT_ONCE):
             part = texts[start : start + AT_ONCE]
             yield list(range(start, start + len(part))), self.rows(part, role)

@@ -1,7 +1,5 @@
 """Vectors and other results of models on disk, each stored with a checksum over value and key."""
 
-from __future__ import annotations
-
 import hashlib
 import sqlite3
 import weakref
@@ -96,14 +94,15 @@ def text_key(prefix: bytes, text: str) -> bytes:
 class VectorCache:
     """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError.
 
-    It is closed with the last reference to it. `timeout` is how many seconds to wait for another process that writes.
+    `timeout` is how many seconds to wait for another process that writes.
     """
 
     def __init__(self, folder: Path, *, timeout: float = 60) -> None:
         self.folder = folder
         with self.explained("opened"):
             self.database = Cache(str(folder), timeout, RawDisk, **_SETTINGS)
-        # A connection refers to itself: without this it would be open until Python looks for garbage.
+        # Closed with the last reference to it: a connection refers to itself, and would be open until Python looks for
+        # garbage.
         weakref.finalize(self, self.database.close)
 
     def present(self, keys: Iterable[bytes]) -> set[bytes]:
@@ -210,17 +209,14 @@ def info(folder: Path) -> CacheInfo:
 
 
 def verify(folder: Path, *, delete: bool = False) -> Verified:
-    """Read each entry and check its seal; with `delete`, remove what is broken.
-
-    A database whose structure is broken is a CacheError: no entry of it can be removed by itself.
-    """
+    """Read each entry and check its seal; with `delete`, remove what is broken."""
     if not (folder / FILE).exists():
         return Verified(str(folder), 0, 0, 0)
     cache = VectorCache(folder)
     broken: list[bytes] = []
     entries = 0
     with cache.explained("read"):
-        if faults := cache.database.check():
+        if faults := cache.database.check():  # of a broken structure no entry can be removed by itself
             raise CacheError(f"the vector cache {folder} is damaged: {faults[0].message}; {DELETE}")
         for key, value in cache.entries():
             entries += 1

@@ -33,11 +33,9 @@ def score_ceilings(
     """Each measure's ceiling for every query; measures without one (diversity, spans) are left out.
 
     Measures over chunks are scored on all relevant chunks by gain, descending: the best possible. Measures of lines and
-    of definitions are scored on a greedy choice among the chunks of the gold's files. The choice collects gold lines,
-    or definitions, where a part of one counts for its share. It is a lower bound of the best possible. So it is raised
-    to `observed`, the scores of a run on these qrels, and no score is above its ceiling. Two runs over the same chunks
-    may therefore have slightly different ceilings. `excluded` is query_id -> the chunks a query may not see; the caller
-    leaves them out of `qrels`.
+    of definitions are scored on a greedy choice among the chunks of the gold's files, raised to `observed`, the scores
+    of a run on these qrels. The choice collects gold lines, or definitions, where a part of one counts for its share.
+    `excluded` is query_id -> the chunks a query may not see; the caller leaves them out of `qrels`.
     """
     parsed = parse_measures(measures)
     by_chunks = [m for m in parsed if m.definition.ceiling == "relevant"]
@@ -51,6 +49,8 @@ def score_ceilings(
             continue
         greedy_run = _greedy_run(qrels, context or Context(), excluded or {}, greed)
         for name, ceiling in score_run(greedy_run, qrels, by_greed, context).values.items():
+            # The choice is a lower bound of the best possible: raised, no score is above its ceiling. So two runs over
+            # the same chunks may have slightly different ceilings.
             seen = observed.values.get(name) if observed else None
             values[name] = ceiling if seen is None else np.maximum(ceiling, seen)
     order = [str(measure) for measure in parsed if str(measure) in values]
@@ -60,9 +60,9 @@ def score_ceilings(
 def with_ceiling(scores: RunScores, ceilings: RunScores, measure: str) -> RunScores:
     """Add two columns to the scores, `MEASURE_ceiling` and `MEASURE_share`, so that they can be compared too.
 
-    A query's share is its score over its ceiling; 0 where both are 0. The mean of these shares differs from the mean
-    score over the mean ceiling, which tables print.
+    A query's share is its score over its ceiling; 0 where both are 0.
     """
+    # The mean of these shares differs from the mean score over the mean ceiling, which tables print.
     if measure not in scores.values or measure not in ceilings.values:
         return scores
     score, ceiling = scores.values[measure], ceilings.values[measure]
@@ -78,9 +78,7 @@ def ideal_rankings(
     greedy_run = _greedy_run(qrels, context, excluded or {})
     for query_id, gains in qrels.items():
         positions = {chunk_id: i for i, (chunk_id, _) in enumerate(greedy_run[query_id])}
-        order[query_id] = sorted(
-            gains, key=lambda chunk_id: (-gains[chunk_id], positions.get(chunk_id, len(positions)))
-        )
+        order[query_id] = sorted(gains, key=lambda name: (-gains[name], positions.get(name, len(positions))))
     return order
 
 
@@ -93,13 +91,11 @@ def _greedy_run(
         by_file[location.file][chunk_id] = location
 
     def near(query_id: str, files: Iterable[str]) -> dict[str, ChunkPlace]:
-        hidden = excluded.get(query_id, ())
-        files_chunks = (by_file[file].items() for file in dict.fromkeys(files))
         return {
             chunk_id: as_read(context, query_id, chunk_id, location)
-            for items in files_chunks
-            for chunk_id, location in items
-            if chunk_id not in hidden
+            for file in dict.fromkeys(files)
+            for chunk_id, location in by_file[file].items()
+            if chunk_id not in excluded.get(query_id, ())
         }
 
     run = {}
@@ -127,12 +123,8 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
         numbers = lines.all_of(gold)
         for number in numbers:
             worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
-    of_golds = frozenset(worth)
-    contents = {
-        chunk_id: held
-        for chunk_id, location in chunks.items()
-        if (held := of_golds.intersection(lines.numbers(location)))
-    }
+    shared = ((chunk_id, worth.keys() & lines.numbers(location)) for chunk_id, location in chunks.items())
+    contents = {chunk_id: held for chunk_id, held in shared if held}
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[Hashable] = set()
     order: list[str] = []

@@ -29,9 +29,8 @@ class MeasureDefinition:
     `compute(run, k, **options)` gives float64 (n_queries,), 0 where there is nothing to divide by; its keywords are the
     measure's options. `cutoff` says whether `@k` must, may or may not be written, and `unit` what k counts. `needs` are
     the names of the inputs: `ranking`, or fields of `Context`. `bands` are (from, word), best first; `avoid` says when
-    another measure serves better. `ceiling` names the ranking that gives its ceiling, if there is one. It is the
-    relevant chunks by gain (the best possible), or a greedy choice of lines or of definitions (a lower bound). A higher
-    mean is better, unless `lower_is_better`; such a measure has no ceiling.
+    another measure serves better. `ceiling` names the ranking that gives its ceiling, if there is one: the relevant
+    chunks by gain (the best possible), or a greedy choice of lines or of definitions (a lower bound).
     """
 
     name: str
@@ -50,7 +49,7 @@ class MeasureDefinition:
     lower_is_better: bool = False
 
     def __post_init__(self) -> None:
-        if self.lower_is_better:
+        if self.lower_is_better:  # such a measure has no ceiling
             object.__setattr__(self, "ceiling", None)
 
     @property

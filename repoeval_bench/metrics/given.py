@@ -1,6 +1,6 @@
 """Runs and judgements in the shapes that people have: mappings, TREC files, data frames, and records of ir_measures.
 
-Any other shape is a MetricError of one sentence: the query, what was given, and what can be read.
+Any other shape is a MetricError.
 """
 
 import math
@@ -16,8 +16,11 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.numbers import EXACT
 from repoeval_bench.core.run import Run
 
-Rankings = Mapping[str, Sequence[tuple[str, float]] | Mapping[str, float]]
-"""query_id -> (chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked by `trec_order`."""
+OneRanking = Sequence[tuple[str, float]] | Mapping[str, float]
+"""(chunk_id, score) pairs in rank order, or chunk_id -> score, which is ranked by `trec_order`."""
+
+Rankings = Mapping[str, OneRanking]
+"""query_id -> ranking."""
 
 Judgements = Mapping[str, Mapping[str, float]]
 """query_id -> chunk_id -> gain: `core.run.Qrels`, read-only."""
@@ -30,16 +33,16 @@ _GIVE = {
     "relevance",
 }
 
+# The names of the columns of a data frame, or of the attributes of a record; the first that is there is read.
 _COLUMNS = {
     "run": (("query_id",), ("doc_id", "chunk_id"), ("score",)),
     "qrels": (("query_id",), ("doc_id", "chunk_id"), ("relevance", "gain")),
 }
-"""The names of the columns of a data frame, or of the attributes of a record; the first that is there is read."""
 
 _FLOATS = {float, float64}
 
+# Values that a message quotes; of others it names the type alone.
 _PLAIN = (str, int, float, bool, type(None))
-"""Types of values that a message quotes; of others it names the type alone."""
 
 
 def rankings_of(run: Any) -> Rankings:
@@ -106,12 +109,8 @@ def _ranking(query_id: str, ranking: Any) -> Any:
         return ranking
     # The view of a mapping's items is ordered, other sets are not.
     unordered = isinstance(ranking, AbstractSet) and not hasattr(ranking, "mapping")
-    if (
-        unordered
-        or isinstance(ranking, str | bytes)
-        or not isinstance(ranking, Iterable)
-        or hasattr(ranking, "columns")
-    ):
+    no_pairs = isinstance(ranking, str | bytes) or not isinstance(ranking, Iterable) or hasattr(ranking, "columns")
+    if unordered or no_pairs:
         raise MetricError(f"query {query_id!r}: {_A_RANKING}; got {kind_of(ranking)}")
     pairs = ranking if isinstance(ranking, tuple | list) else list(ranking)
     if not set(map(type, pairs)) <= {tuple, list} or not set(map(len, pairs)) <= {2}:
@@ -132,9 +131,8 @@ def _by_query(what: str, given: Any) -> dict[str, Any] | Mapping[str, Any]:
         return given
     results: dict[str, dict[str, Any]] = {}
     for query_id, doc_id, number in _rows(what, given):
-        if not isinstance(query_id, str) or not isinstance(doc_id, str):
-            wrong = doc_id if isinstance(query_id, str) else query_id
-            raise MetricError(f"ids are text; the {what} has {_shown(wrong)}; convert the ids of run and qrels")
+        if wrong := [given_id for given_id in (query_id, doc_id) if not isinstance(given_id, str)]:
+            raise MetricError(f"ids are text; the {what} has {_shown(wrong[0])}; convert the ids of run and qrels")
         of_query = results.setdefault(query_id, {})
         if doc_id in of_query:
             raise MetricError(f"query {query_id!r}: the {what} has {doc_id!r} twice; keep one row")

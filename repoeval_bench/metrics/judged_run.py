@@ -1,10 +1,7 @@
-"""The ranks of relevant chunks as flat arrays, from which every rank-based measure is computed.
+"""The ranks of relevant chunks as flat arrays, from which every rank-based measure is computed."""
 
-Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
-depend on the relevant chunks, not on the depth of the ranking.
-"""
-
-from __future__ import annotations
+# Only relevant chunks move such a measure, so their ranks are stored and not the whole ranking. Memory and time then
+# depend on the relevant chunks, not on the depth of the ranking.
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -18,15 +15,15 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.places import Gold, join, without
 from repoeval_bench.core.run import trec_order, trec_ranks
 from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
-from repoeval_bench.metrics.given import Rankings, check_entries, judgements_of, rankings_of
+from repoeval_bench.metrics.given import OneRanking, Rankings, check_entries, judgements_of, rankings_of
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 
 _T = TypeVar("_T")
 
+# Up to this many chunks are looked up one by one; for more, the whole ranking is numbered.
 _FEW = 8
-"""Up to this many chunks are looked up one by one; for more, the whole ranking is numbered."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,15 +50,15 @@ class Entries:
         query = query[order]
         return cls(query, _ordinal(query), gain[order])
 
-    def where(self, keep: NDArray[np.bool_]) -> Entries:
+    def where(self, keep: NDArray[np.bool_]) -> Self:
         """Select entries by `keep` (bool, one per entry); ranks stay as they are."""
-        return Entries(self.query[keep], self.rank[keep], self.gain[keep])
+        return type(self)(self.query[keep], self.rank[keep], self.gain[keep])
 
-    def upto(self, k: int | None) -> Entries:
+    def upto(self, k: int | None) -> Self:
         """Select entries at rank k or better; all if k is None."""
         return self if k is None else self.where(self.rank <= k)
 
-    def at_least(self, rel: float | None) -> Entries:
+    def at_least(self, rel: float | None) -> Self:
         """Select entries whose gain reaches `rel`; all if it is None, as every gain here is above 0."""
         return self if rel is None else self.where(self.gain >= rel)
 
@@ -77,7 +74,7 @@ class JudgedRun:
     `hits` are the relevant chunks that were retrieved, at their ranks; `relevant` are all relevant chunks, in the best
     order. `depth` (int64, (n_queries,)) is how many chunks were retrieved. `unjudged` counts the queries of the run
     that the qrels lack: they are not scored. `missing` counts the queries of the qrels that the run lacks: they score
-    0. `rankings` and `context` serve the measures that look at more than ranks.
+    0. `rankings` and `context` are for measures that look at more than ranks.
     """
 
     query_ids: tuple[str, ...]
@@ -184,32 +181,29 @@ def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
     hit_gain: list[float] = []
     query: list[int] = []
     gain: list[float] = []
-    missing = 0
     for i, (query_id, gains) in enumerate(qrels.items()):
         relevant = _relevant(query_id, gains)
         query.extend([i] * len(relevant))
         gain.extend(relevant.values())
-        ranking = rankings.get(query_id)
-        if ranking is None:
-            missing += 1
+        ranking = rankings.get(query_id, ())
         ranks = _ranks(query_id, ranking, relevant) if ranking else {}
-        depth.append(len(ranking) if ranking else 0)
+        depth.append(len(ranking))
         hit_query.extend([i] * len(ranks))
         hit_rank.extend(ranks.values())
         hit_gain.extend([relevant[chunk_id] for chunk_id in ranks])
     return JudgedRun(
         query_ids=tuple(qrels),
-        depth=np.array(depth, dtype=np.int64),
+        depth=_ints(depth),
         hits=Entries.ordered(_ints(hit_query), _ints(hit_rank), np.array(hit_gain, dtype=np.float64)),
         relevant=Entries.ideal(_ints(query), np.array(gain, dtype=np.float64)),
-        unjudged=sum(query_id not in qrels for query_id in rankings),
-        missing=missing,
+        unjudged=len(rankings.keys() - qrels.keys()),
+        missing=len(qrels.keys() - rankings.keys()),
         rankings=rankings,
         context=context or Context(),
     )
 
 
-def ranked_ids(ranking: Sequence[tuple[str, float]] | Mapping[str, float]) -> tuple[str, ...]:
+def ranked_ids(ranking: OneRanking) -> tuple[str, ...]:
     """Chunk ids, best first: pairs in their order, a mapping by `trec_order`."""
     if isinstance(ranking, Mapping):
         return tuple(trec_order(ranking))
@@ -226,9 +220,7 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
     return {chunk_id: gain for chunk_id, gain in gains.items() if gain}
 
 
-def _ranks(
-    query_id: str, ranking: Sequence[tuple[str, float]] | Mapping[str, float], relevant: Mapping[str, float]
-) -> dict[str, int]:
+def _ranks(query_id: str, ranking: OneRanking, relevant: Mapping[str, float]) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
     # Millions of rankings pass here, and few chunks of each are relevant: their ranks are counted without a sort.
     if isinstance(ranking, Mapping):
@@ -248,8 +240,6 @@ def _ranks(
 
 def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:
     """Return the ids in order and as a set."""
-    if not ranking:
-        return (), frozenset()
     ids, scores = zip(*ranking, strict=True)
     check_entries(query_id, "score", ids, scores)
     known = frozenset(ids)
@@ -265,11 +255,5 @@ def _ints(values: list[int]) -> IntArray:
 
 def _ordinal(query: IntArray) -> IntArray:
     n = len(query)
-    position = np.arange(1, n + 1, dtype=np.int64)
-    if not n:
-        return position
-    first = np.empty(n, dtype=np.bool_)
-    first[0] = True
-    np.not_equal(query[1:], query[:-1], out=first[1:])
-    starts = np.flatnonzero(first)
-    return position - np.repeat(starts, np.diff(starts, append=n))
+    starts = np.flatnonzero(np.diff(query, prepend=-1))
+    return np.arange(1, n + 1, dtype=np.int64) - np.repeat(starts, np.diff(starts, append=n))

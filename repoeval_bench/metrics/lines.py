@@ -126,9 +126,8 @@ def _read_whole(run: JudgedRun, budget: float) -> FloatArray:
     lines = Lines.of(context.line_nws or {})
 
     def read(query_id: str) -> list[float]:
-        return read_definitions(
-            run.read(query_id), look_up("definitions", context.definitions, query_id, "query"), lines, limit
-        )
+        needed = look_up("definitions", context.definitions, query_id, "query")
+        return read_definitions(run.read(query_id), needed, lines, limit)
 
     ends = run.once(("definitions", limit), lambda: [read(query_id) for query_id in run.query_ids])
     whole = np.array([sum(end <= budget for end in of_query) for of_query in ends])

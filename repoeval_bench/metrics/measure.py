@@ -31,8 +31,8 @@ CEILING, SHARE = "_ceiling", "_share"
 """Endings of the columns that `with_ceiling` adds to those of measures."""
 
 _WORDS = re.compile(r"(?P<name>py:[\w.]+:\w+|[A-Za-z]\w*(?:[ -]\w+)*)\s*(?:\((?P<options>.*)\))?\s*\Z")
+# Unit of a cutoff -> the letter for it, and a value for examples.
 _UNITS = {"rank": ("k", 10), "nws": ("B", 1500)}
-"""Unit of a cutoff -> the letter for it, and a value for examples."""
 _SUFFIX = re.compile(r"(?P<body>.+?)_(?:at_|cut_)?(?P<k>\d+)\Z", re.IGNORECASE)
 
 
@@ -90,10 +90,8 @@ class Measure:
 
 
 def measure_of(column: str) -> Measure | None:
-    """Return the measure of a stored column; None of a ceiling, a share, or a measure that is not registered here.
-
-    `py:module:NAME` is looked up only where its module is imported already: a run's folder does not choose what runs.
-    """
+    """Return the measure of a stored column; None of a ceiling, a share, or a measure that is not registered here."""
+    # A module that is not imported yet stays so: a run's folder does not choose what runs.
     if column.startswith("py:") and column.split(":")[1] not in sys.modules:
         return None
     try:
@@ -133,7 +131,7 @@ def _split(text: str) -> tuple[str, str | None]:
     return (match["body"], match["k"]) if match else (text, None)
 
 
-def _canonical(text: str, cutoff: str | None = None) -> str:
+def _canonical(text: str, cutoff: str | None) -> str:
     """Return the measure's name for a name or alias; a SpecError that offers the nearest where there is none."""
     if text.startswith("py:"):
         return text
@@ -202,8 +200,7 @@ _FIRST_BY = {"lines": "new target lines per character", "definitions": "new defi
 def explain(name: str) -> str:
     """Meaning, formula, range, ceiling, bands it is read by, when not to use it, options, inputs and source, as text.
 
-    An unknown measure is a UsageError that offers the nearest. A measure that must have a cutoff is explained
-    without one too.
+    An unknown measure is a UsageError that offers the nearest.
     """
     measure = Measure.parse(name, strict=False)
     definition = measure.definition
@@ -212,7 +209,7 @@ def explain(name: str) -> str:
         ("range", definition.range),
         ("ceiling", ceiling_of(definition.ceiling)),
         ("better", "lower" if definition.lower_is_better else ""),
-        ("bands", _bands(definition.bands)),
+        ("bands", ", ".join(f"from {low:g} {word}" if low else f"below {word}" for low, word in definition.bands)),
         ("avoid where", definition.avoid),
         *(
             (f"option {key}", f"{option.meaning}; default {option.default or 'none'}")
@@ -236,7 +233,3 @@ def ceiling_of(kind: str | None) -> str:
     if kind == "relevant":
         return "the best possible score: all relevant chunks first, by gain"
     return f"the score of a greedy ranking of the same chunks, most {_FIRST_BY[kind]} first; a better one may exist"
-
-
-def _bands(bands: tuple[tuple[float, str], ...]) -> str:
-    return ", ".join(f"from {low:g} {word}" if low else f"below {word}" for low, word in bands)

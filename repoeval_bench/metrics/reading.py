@@ -1,13 +1,12 @@
 """Reading of rankings line by line until a budget is spent: lines are the same documents for every chunker.
 
-A budget and a cost are numbers of non-whitespace characters (`nws`). Pure functions: places in, counts out. They do not
-know the retriever or the query.
+A budget and a cost are numbers of non-whitespace characters (`nws`).
 """
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import inf
 from typing import NamedTuple, Self
 
@@ -19,14 +18,14 @@ from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.metrics.context import ChunkPlace
 from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
 
+# The number of a header, which costs characters as a line does and is no line of the file.
 _HEADER = -1
-"""The number of a header, which costs characters as a line does and is no line of the file."""
 
+# Chunks whose cost is kept: more than one run usually reads, and few enough for the memory of a worker.
 _MOST_CHUNKS = 1 << 15
-"""Chunks whose cost is kept: more than one run usually reads, and few enough for the memory of a worker."""
 
+# Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions.
 _AT_ONCE = 4096
-"""Queries whose lines are counted together: enough for fast arrays, few enough for a log of millions."""
 
 BUDGETS = (250, 500, 1000, 1500, 3000, 6000, 12000)
 """Budgets in nws at which line measures are given; the area under line_recall runs through them."""
@@ -37,13 +36,13 @@ class LineReading:
     """The lines that are collected as rankings are read: one entry for each line read, query after query.
 
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws spent up
-    to a line, plus i times `step`, so that all queries are one rising array. `collected` counts the distinct non-blank
-    lines up to there, `gold` those of them that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per
-    query) are the gold's own non-blank lines and their nws. A query's reading ended at its `limit`: no budget above it
-    can be looked up.
+    to a line, plus i times `step`. `collected` counts the distinct non-blank lines up to there, `gold` those of them
+    that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are the gold's own non-blank lines
+    and their nws. A query's reading ended at its `limit`: no budget above it can be looked up.
     """
 
     starts: IntArray
+    # One rising array for all queries, so that one search looks all of them up.
     rising: FloatArray
     step: float
     collected: NDArray[np.int32]
@@ -100,9 +99,10 @@ class _Chunk(NamedTuple):
 class _File:
     """A file's non-blank lines: number and nws of each, and for every line how many, and what nws, are before it.
 
-    `first` is the number of its first line. All numbers have 4 bytes, because each task may have a copy of its file.
+    `first` is the number of its first line.
     """
 
+    # All numbers have 4 bytes, because each task may have a copy of its file.
     first: int
     lines: NDArray[np.int32]
     nws: NDArray[np.int32]
@@ -173,17 +173,9 @@ class Lines(Mapping[str, "Sequence[int]"]):
 
     def all_of(self, gold: Gold) -> frozenset[int]:
         """Return the numbers of a gold's non-blank lines; errors as in `read`."""
-        return frozenset().union(*(self.shared(location, (location,)) for location in gold))
-
-    def shared(self, location: Place, gold: Gold) -> frozenset[int]:
-        """Return the numbers of the non-blank lines that a place and a gold share; errors as in `read`."""
-        numbers: set[int] = set()
-        for part in gold:
-            if location.overlap(part):
-                file = self._file(location)
-                first, last = max(location.lines.start, part.lines.start), min(location.lines.end, part.lines.end)
-                numbers.update(file.lines[file.before[first] : file.before[last]].tolist())
-        return frozenset(numbers)
+        places = ((self._file(location), location.lines) for location in gold if location.lines)
+        numbers = (file.lines[file.before[lines.start] : file.before[lines.end]].tolist() for file, lines in places)
+        return frozenset(chain.from_iterable(numbers))
 
     def _file(self, location: Place) -> _File:
         file = self._files.get(location.file)
@@ -195,14 +187,13 @@ class Lines(Mapping[str, "Sequence[int]"]):
                 )
             nws = np.array(table, dtype=np.int32)
             filled = np.flatnonzero(nws)
-            file = _File(
+            file = self._files[location.file] = _File(
                 first=self.n_lines,
                 lines=(filled + self.n_lines).astype(np.int32),
                 nws=nws[filled],
                 before=_sums(nws > 0),
                 nws_before=_sums(nws),
             )
-            self._files[location.file] = file
             self.n_lines += len(nws)
         if location.lines.end >= len(file.before):
             raise MetricError(

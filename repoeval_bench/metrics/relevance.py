@@ -40,11 +40,9 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class ItemJudgement:
-    """The judgement of one item: chunk_id -> gain, who said so, and whether all chunks were judged.
+    """The judgement of one item: chunk_id -> gain, who said so, and whether all chunks were judged."""
 
-    Where only the retrieved ones were (`complete` is False), the number of relevant chunks, and with it IDCG, is
-    under-estimated.
-    """
+    # Where only the retrieved ones were, the number of relevant chunks, and with it IDCG, is under-estimated.
 
     gains: Mapping[str, float]
     strategy: Literal["qrels", "rule", "token-f1"]
@@ -73,11 +71,9 @@ class ExplicitRelevance:
         """Return the gains as written; complete unless a document's chunks are known from the retrieved ones only."""
         if item.query_id in self.qrels:
             return ItemJudgement(self.qrels[item.query_id], "qrels", complete=True)
-        chunk_gains = _gains(item, "relevantChunkIds")
-        if chunk_gains is not None:
+        if (chunk_gains := _gains(item, "relevantChunkIds")) is not None:
             return ItemJudgement(chunk_gains, "qrels", complete=True)
-        id_gains = _gains(item, "relevantIds")
-        if id_gains is None:
+        if (id_gains := _gains(item, "relevantIds")) is None:
             return None
         gains: dict[str, float] = {}
         answered: set[str] = set()
@@ -129,8 +125,7 @@ def judge_item(
 ) -> ItemJudgement:
     """Return the judgement of the first strategy that gives one; a MetricError where none does."""
     for strategy in strategies:
-        judgement = strategy.judge(item, retrieved, corpus)
-        if judgement is not None:
+        if (judgement := strategy.judge(item, retrieved, corpus)) is not None:
             return judgement
     raise MetricError(f"{item.query_id!r} has no relevance; give relevantIds, a rule, or an expected text")
 
@@ -158,9 +153,8 @@ def score_items(
         query_id: [(passage.chunk_id, float(-rank)) for rank, passage in enumerate(passages)]
         for query_id, passages in retrieved.items()
     }
-    scores = score_run(
-        run, {query_id: judgement.gains for query_id, judgement in judgements.items()}, measures, context
-    )
+    qrels = {query_id: judgement.gains for query_id, judgement in judgements.items()}
+    scores = score_run(run, qrels, measures, context)
     counts: Counter[str] = Counter(judgement.strategy for judgement in judgements.values())
     thresholds = [strategy.threshold for strategy in strategies if isinstance(strategy, TokenF1Relevance)]
     return replace(

@@ -1,6 +1,6 @@
 """Scoring a run: every query of the qrels, every measure, one array each."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -11,7 +11,7 @@ from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
 from repoeval_bench.metrics.context import Context
-from repoeval_bench.metrics.given import Judgements, Rankings
+from repoeval_bench.metrics.given import Judgements, OneRanking, Rankings
 from repoeval_bench.metrics.judged_run import FloatArray, judge
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
 
@@ -44,10 +44,7 @@ class RunScores:
         return self.values[name]
 
     def to_pandas(self) -> Any:
-        """Return a pandas frame: a row for each query, `query_id` and a column for each measure.
-
-        UsageError with the command that installs pandas, if it is missing.
-        """
+        """Return a pandas frame: a row for each query, `query_id` and a column for each measure."""
         require("a data frame", "pandas")
         return import_module("pandas").DataFrame({"query_id": self.query_ids, **self.values})
 
@@ -129,7 +126,7 @@ def score_run(
 
 
 def score_query(
-    ranking: Sequence[tuple[str, float]] | Mapping[str, float],
+    ranking: OneRanking,
     gains: Mapping[str, float],
     measures: str | Measure | Iterable[str | Measure] = DEFAULT_MEASURES,
 ) -> dict[str, float]:

@@ -3,20 +3,16 @@
 A task's prompt is the lines [c, h) of its file. Its ground truth, the lines to be written, is [h, h + n).
 """
 
-from __future__ import annotations
-
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from itertools import chain
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
-
-if TYPE_CHECKING:
-    from repoeval_bench.protocols.protocol import Exclusion
+from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {
     "none": "nothing is hidden",
@@ -30,6 +26,7 @@ POLICIES: Mapping[Exclusion, str] = {
 WINDOW = 20
 """Lines of RepoCoder's window before the ground truth."""
 
+# With these a query searches its own chunks of its file.
 _OWN_CHUNKS = ("body", "free")
 _NONE, _ALL = LineSpan(0, 0), LineSpan(0, sys.maxsize)
 
@@ -37,16 +34,12 @@ _NONE, _ALL = LineSpan(0, 0), LineSpan(0, sys.maxsize)
 def excluded_chunks(
     tasks: Iterable[Task], chunks: Mapping[str, Sequence[Chunk]], policy: Exclusion
 ) -> dict[str, frozenset[str]]:
-    """Return query_id -> the ids of the chunks that this query may not see; no entry where it sees all.
-
-    With `body` and `free` all chunks of the task's file are excluded: the query searches its own chunks of it instead.
-    """
+    """Return query_id -> the ids of the chunks that this query may not see; no entry where it sees all."""
     if policy == "none":
         return {}
     by_file: dict[str, list[Chunk]] = defaultdict(list)
-    for repo_chunks in chunks.values():
-        for chunk in repo_chunks:
-            by_file[chunk.file].append(chunk)
+    for chunk in chain.from_iterable(chunks.values()):
+        by_file[chunk.file].append(chunk)
     excluded = {}
     for task in tasks:
         lines = _ALL if policy in _OWN_CHUNKS else _hidden(task, policy)
@@ -56,10 +49,8 @@ def excluded_chunks(
 
 
 def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy: Exclusion) -> dict[str, Place]:
-    """Return query_id -> the lines of its file whose chunks it may not see; no entry where there are none.
-
-    With `body` and `free` there are none: a query sees its own copy of the file, in which they are blank.
-    """
+    """Return query_id -> the lines of its file whose chunks it may not see; no entry where there are none."""
+    # With `body` and `free` there are none: a query sees its own copy of the file, in which they are blank.
     hidden = {}
     for task in tasks:
         if lines := _hidden(task, policy).common(LineSpan(0, files[task.file].n_lines)):

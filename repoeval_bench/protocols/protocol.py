@@ -1,29 +1,15 @@
 """Protocols: the query, the gold, the rule of relevance, and the search scope. Parsed and printed back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
+from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import nearest
 
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark
-
-Gold = Literal[
-    "prompt",
-    "context",
-    "body",
-    "uses",
-    "places",
-    "files",
-    "lines",
-    "exact",
-    "definitions",
-]
+Gold = Literal["prompt", "context", "body", "uses", "places", "files", "lines", "exact", "definitions"]
 Repositories = Literal["all", "six"]
 Exclusion = Literal["none", "prompt", "repocoder", "body", "free", "hidden"]
 Scope = Literal["repository", "pooled"]
@@ -122,7 +108,7 @@ class Protocol:
 
     @property
     def counts_unscored(self) -> bool:
-        """Return whether tasks may have no gold under this protocol, so that a run counts them."""
+        """Return whether tasks may have no gold under this protocol; then a run counts them."""
         of_commits = self.tasks == "commits" and self.gold == "definitions"
         return self.of_definitions or of_commits or self.tasks in ("docstring", "tests")
 
@@ -131,7 +117,7 @@ class Protocol:
         """Return whether the ground truth's lines are blanked, so that a query searches its own chunks of its file."""
         return self.exclusion in ("body", "free")
 
-    def override(self, **choices: str | None) -> Protocol:
+    def override(self, **choices: str | None) -> Self:
         """Return this protocol with some of `CHOICES` replaced, and a name that lists them; None keeps a choice."""
         changed = {key: value for key, value in choices.items() if value and value != getattr(self, key)}
         if not changed:
@@ -150,9 +136,8 @@ class Protocol:
     def check(self) -> None:
         """Raise a UsageError if all gold is excluded, or a choice is made twice."""
         name = self.name.partition("+")[0]
-        golds = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS, "questions": ("places", "files")}.get(
-            self.tasks, ("places",)
-        )
+        known = {"completion": COMPLETION_GOLDS, "commits": COMMIT_GOLDS, "questions": ("places", "files")}
+        golds = known.get(self.tasks, ("places",))
         if self.gold not in golds:
             raise UsageError(
                 f"gold={self.gold} is no target of protocol {name}; its target lines are "
@@ -183,11 +168,11 @@ class Protocol:
                 "choose exclusion=repocoder, or another protocol"
             )
 
-    @classmethod
-    def parse(cls, text: str) -> Protocol:
+    @staticmethod
+    def parse(text: str) -> "Protocol":
         """Read `NAME` or `NAME+choice=value+…`, as a run prints it; NAME may be `py:module:NAME`."""
         name, *overrides = text.split("+")
-        protocol = _named(name) or PROTOCOLS.find(name).part
+        protocol: Protocol = _named(name) or PROTOCOLS.find(name).part
         choices: dict[str, str] = {}
         for override in overrides:
             key, equals, value = override.partition("=")
@@ -227,12 +212,10 @@ def check_questions(protocol: Protocol, *, questions: bool) -> None:
 
 
 def passed_over(protocols: Iterable[Protocol], level: str) -> frozenset[str]:
-    """Return the repositories that a limit on tasks skips: those that one of the protocols does not score.
-
-    So every protocol scores all tasks that are left.
-    """
+    """Return the repositories that a limit on tasks skips: those that one of the protocols does not score."""
     from repoeval_bench.dataset.repoeval import skipped_repositories
 
+    # So every protocol scores all tasks that are left.
     return frozenset().union(*(skipped_repositories(protocol.repositories, level) for protocol in protocols))
 
 

@@ -1,13 +1,10 @@
 """Relevance of chunks to a query, by the lines they share with its gold; retrieval plays no part here."""
 
-from __future__ import annotations
-
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
@@ -15,10 +12,8 @@ from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.uses import definitions_of
-
-if TYPE_CHECKING:
-    from repoeval_bench.protocols.protocol import Protocol
 
 RULES = {
     "overlap": "shares at least one line with the target",
@@ -81,8 +76,7 @@ def _threshold(text: str) -> float | None:
 def gold_of(task: Task, protocol: Protocol) -> Gold:
     """Return the task's gold: `prompt` [c, h+1), `context` [c, h+n) or `body` [h, h+n), or what it uses.
 
-    A question's gold is its `places`, or another gold of its commit. Lines that are blanked for the query
-    (exclusion=body) cannot be gold and are left out.
+    A question's gold is its `places`, or another gold of its commit.
     """
     if protocol.gold in ("places", "files", "lines"):
         return task.places
@@ -92,9 +86,35 @@ def gold_of(task: Task, protocol: Protocol) -> Gold:
     if protocol.of_definitions:
         return join(location for gold in definitions_of(task) for location in gold)
     spans = {"prompt": task.prompt_span, "context": task.context_span, "body": task.body}
-    lines = spans[protocol.gold]
-    gold = (Place(task.file, lines),)
+    gold = (Place(task.file, spans[protocol.gold]),)
+    # Lines that are blanked for the query cannot be gold.
     return without(gold, Place(task.file, task.body)) if protocol.exclusion == "body" else gold
+
+
+class _IndexedFile:
+    """A file's chunks as intervals sorted by start, and a running count of its non-blank lines."""
+
+    def __init__(self, chunks: Iterable[Chunk], line_nws: Sequence[int]) -> None:
+        self._chunks = sorted(chunks, key=lambda chunk: (chunk.lines, chunk.chars))
+        self._starts = [chunk.lines.start for chunk in self._chunks]
+        # Chunks may overlap each other: the largest end so far never falls, so it can be searched.
+        self._reach = list(accumulate((chunk.lines.end for chunk in self._chunks), max))
+        self._filled = array("L", accumulate(map(bool, line_nws), initial=0))
+
+    def overlapping(self, span: LineSpan) -> list[Chunk]:
+        """Return the chunks that share a line with the span, in the order of the file."""
+        first = bisect_right(self._reach, span.start)
+        last = bisect_left(self._starts, span.end)
+        return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
+
+    def shares(self, chunk: Chunk, name: str, gold: Gold) -> bool:
+        """Return whether a chunk of the file, which the gold calls `name`, holds a non-blank line of the gold."""
+        return any(one.file == name and self.n_filled(chunk.lines.common(one.lines)) for one in gold)
+
+    def n_filled(self, span: LineSpan) -> int:
+        """Count the non-blank lines of a span; lines beyond the end of the file count as blank."""
+        top = len(self._filled) - 1
+        return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 
 
 def build_qrels(
@@ -132,39 +152,12 @@ def build_qrels(
                 nonblank=sum(map(files[file].n_filled, common)),
                 chunk_nonblank=files[file].n_filled(chunk.lines),
                 gold_nonblank=n_filled,
-                definitions=sum(_contains(part, chunk, file, files[file]) for part in parts) if counted else 0,
+                definitions=sum(files[file].shares(chunk, file, part) for part in parts) if counted else 0,
             )
             if (gain := rule(shared)) > 0:
                 gains[chunk_id] = gain
         qrels[query_id] = gains
     return qrels
-
-
-def _contains(gold: Gold, chunk: Chunk, name: str, file: _IndexedFile) -> bool:
-    """Return whether a chunk of the file holds a non-blank line of the gold."""
-    return any(location.file == name and file.n_filled(chunk.lines.common(location.lines)) for location in gold)
-
-
-class _IndexedFile:
-    """A file's chunks as intervals sorted by start, and a running count of its non-blank lines."""
-
-    def __init__(self, chunks: Iterable[Chunk], line_nws: Sequence[int]) -> None:
-        self._chunks = sorted(chunks, key=lambda chunk: (chunk.lines, chunk.chars))
-        self._starts = [chunk.lines.start for chunk in self._chunks]
-        # Chunks may overlap each other: the largest end so far never falls, so it can be searched.
-        self._reach = list(accumulate((chunk.lines.end for chunk in self._chunks), max))
-        self._filled = array("L", accumulate(map(bool, line_nws), initial=0))
-
-    def overlapping(self, span: LineSpan) -> list[Chunk]:
-        """Return the chunks that share a line with the span, in the order of the file."""
-        first = bisect_right(self._reach, span.start)
-        last = bisect_left(self._starts, span.end)
-        return [chunk for chunk in self._chunks[first:last] if chunk.lines.overlaps(span)]
-
-    def n_filled(self, span: LineSpan) -> int:
-        """Count the non-blank lines of a span; lines beyond the end of the file count as blank."""
-        top = len(self._filled) - 1
-        return self._filled[min(span.end, top)] - self._filled[min(span.start, top)]
 
 
 def merge_copies(qrels: Qrels, merged: Mapping[str, str]) -> Qrels:

@@ -1,7 +1,5 @@
 """The prompt policy, which part of a prompt is sent to the retriever, and the share of the gold that is in it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 

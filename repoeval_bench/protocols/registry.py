@@ -1,7 +1,5 @@
 """The protocols whose tasks are in the data: completions, commits, and questions of a file."""
 
-from __future__ import annotations
-
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.protocols.protocol import protocol
@@ -81,10 +79,8 @@ class CoderagWindows:
     spec = f"coderag-windows:lines={2 * HALF},step={STEP}"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
-        """Return the windows in order, without blank ones, which hold no gold.
-
-        Identical ones are merged afterwards, over a whole repository.
-        """
+        """Return the windows in order, without blank ones, which hold no gold."""
+        # Identical ones are merged afterwards, over a whole repository.
         title = f"{file.repo}-{file.path}\n"
         spans = (LineSpan(max(0, n - HALF), min(file.n_lines, n + HALF)) for n in range(0, file.n_lines, STEP))
         return [

@@ -3,8 +3,6 @@
 Definitions that the prompt shows whole are left out, and then tasks that use no other. Callers count both.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -15,7 +13,7 @@ from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
-from repoeval_bench.dataset.assembly import with_fingerprint
+from repoeval_bench.dataset.assembly import with_tasks
 
 FACTS = {
     "definitions": "used definitions that the prompt does not show",
@@ -58,17 +56,8 @@ def with_used(benchmark: Benchmark) -> Benchmark:
         unshown = tuple(used for used in task.uses or () if _has_text(files, gold_lines(task, used)))
         if unshown:
             tasks.append(replace(task, uses=unshown))
-    repos = {task.repo for task in tasks}
-    left = {repo: of_repo for repo, of_repo in benchmark.files.items() if repo in repos}
-    return with_fingerprint(
-        replace(
-            benchmark,
-            tasks=tuple(tasks),
-            files=left,
-            of_definitions=True,
-            unscored=benchmark.unscored + len(benchmark.tasks) - len(tasks),
-        )
-    )
+    unscored = benchmark.unscored + len(benchmark.tasks) - len(tasks)
+    return with_tasks(benchmark, tasks, of_definitions=True, unscored=unscored)
 
 
 def uses_facts(task: Task) -> dict[str, Fact]:

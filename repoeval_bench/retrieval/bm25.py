@@ -1,7 +1,5 @@
 """BM25 over the chunks of a repository, in Lucene's variant."""
 
-from __future__ import annotations
-
 from array import array
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -20,7 +18,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 NAME = "bm25"
@@ -33,8 +31,8 @@ _LINES = 1 << 18
 class Bm25Retriever:
     """BM25 whose term weights come from the chunks of the query's repository.
 
-    For a query with chunks of its own they come from the chunks that it sees, so that no other task's chunks move them.
-    A chunk's header counts among its terms unless `header` is `skip`.
+    For a query with chunks of its own they come from the chunks that it sees. A chunk's header counts among its terms
+    unless `header` is `skip`.
     """
 
     def __init__(
@@ -71,7 +69,7 @@ class Bm25Retriever:
             start = perf_counter()
             ids, changed = index.ids, _UNCHANGED
             hidden = own_columns = _UNCHANGED[0]
-            if own is not None:
+            if own is not None:  # no other task's chunks may move its weights
                 hidden = np.array([index.positions[name] for name in unseen if name in index.positions], dtype=np.int64)
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
                 ids = [*ids, *[chunk.chunk_id for chunk in own]]
@@ -88,7 +86,8 @@ class Bm25Retriever:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text
 
     def _prepare(self, repo: str, queries: Sequence[Query]) -> None:
-        """Index the distinct texts that these queries of a repository see; most own chunks have a text of the file."""
+        """Index the distinct texts that these queries of a repository see."""
+        # Most own chunks have a text of the file.
         own = set().union(*(map(self._text, self._own.get(query.query_id, ())) for query in queries))
         if repo in self._indexes and own <= self._indexes[repo].columns.keys():
             return
@@ -106,7 +105,9 @@ class Bm25Retriever:
 
 
 class _Vocabulary:
-    """Numbers for terms, shared by all corpora of a process, as chunkers cut the same lines in different ways."""
+    """Numbers for terms, shared by all corpora of a process."""
+
+    # Different chunkers cut the same lines.
 
     def __init__(self, tokenizer: str) -> None:
         self._words = TOKENIZERS[tokenizer].words
@@ -122,7 +123,7 @@ class _Vocabulary:
     def _read(self, line: str) -> bytes:
         return b"".join(map(self._of_word, self._words(line)))
 
-    def _count(self, text: str) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def _count(self, text: str) -> tuple[IntArray, IntArray]:
         """Return (distinct terms of a query, ordered by name; how often each is in it)."""
         counts = Counter(self.terms(text).tolist())
         # In the order of the names: a sum's last bits must not depend on how terms were numbered.
@@ -166,7 +167,7 @@ class _TermIndex:
     def __init__(
         self,
         ids: Sequence[str],
-        of_repo: NDArray[np.int64],
+        of_repo: IntArray,
         columns: Mapping[str, int],
         terms: Sequence[NDArray[np.int32]],
         k1: float,
@@ -186,20 +187,15 @@ class _TermIndex:
         pairs, counts = np.unique(pairs, return_counts=True)
         numbers, texts = np.divmod(pairs, self.size)
         self._texts, self._counts = texts.astype(np.int64), counts.astype(np.float64)
-        self._of_text, self._known = terms, dict[int, NDArray[np.int64]]()
+        self._of_text, self._known = terms, dict[int, IntArray]()
         starts = np.flatnonzero(np.diff(numbers, prepend=-1))
         self._terms, self._starts = numbers[starts].astype(np.int64), np.append(starts, len(pairs))
         times = np.bincount(of_repo, minlength=self.size)
         self._n_chunks, self._total = len(of_repo), int((times * self._lengths).sum())
         self._n = np.add.reduceat(times[self._texts], starts) if len(starts) else starts
-        self._shares: NDArray[np.float64] | None = None
+        self._shares: FloatArray | None = None
 
-    def scores(
-        self,
-        query: tuple[NDArray[np.int64], NDArray[np.int64]],
-        columns: NDArray[np.int64],
-        times: NDArray[np.int64],
-    ) -> NDArray[np.float64]:
+    def scores(self, query: tuple[IntArray, IntArray], columns: IntArray, times: IntArray) -> FloatArray:
         """Score every text, float64 (size,); the query sees the texts in `columns` `times` more or less often.
 
         The score is Lucene's (Kamphuis et al. 2020), a sum over the query's terms, repeats counted:
@@ -239,8 +235,8 @@ class _TermIndex:
         shares *= np.repeat(weights, lengths)
         return np.bincount(texts, shares, minlength=self.size).astype(np.float64, copy=False)
 
-    def _distinct(self, column: int) -> NDArray[np.int64]:
-        """Return the distinct rows of a text's terms; cached, as the queries of a file share texts."""
+    def _distinct(self, column: int) -> IntArray:
+        # Cached, as the queries of a file share texts.
         if column not in self._known:
             self._known[column] = np.searchsorted(self._terms, np.unique(self._of_text[column]))
         return self._known[column]
@@ -249,9 +245,7 @@ class _TermIndex:
 _UNCHANGED = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 
-def _difference(
-    more: NDArray[np.int64], less: NDArray[np.int64], size: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _difference(more: IntArray, less: IntArray, size: int) -> tuple[IntArray, IntArray]:
     """Return which of `size` texts a query sees more or less often than the repository has them, and how often."""
     times = np.bincount(more, minlength=size) - np.bincount(less, minlength=size)
     columns = np.flatnonzero(times)

@@ -1,13 +1,9 @@
-"""Files to chunks, and the one place where a run checks the chunking contract.
-
-A chunker that breaks it stops the run with the file's name; nothing downstream checks again.
-"""
-
-from __future__ import annotations
+"""Files to chunks, and the one place where a run checks the chunking contract; nothing downstream checks again."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 from repoeval_bench.chunkers._adapters import chunks_of, contract_faults, named_failure
 from repoeval_bench.core.benchmark import Task
@@ -40,9 +36,8 @@ class Corpus:
     dropped: Mapping[str, tuple[Chunk, ...]] = field(default_factory=dict)
 
     def __iter__(self) -> Iterator[Chunk]:
-        """Yield every chunk that can be ranked: the repositories', then the queries' own."""
-        for chunks in (*self.chunks.values(), *self.own.values()):
-            yield from chunks
+        """Iterate over every chunk that can be ranked: the repositories', then the queries' own."""
+        return chain.from_iterable((*self.chunks.values(), *self.own.values()))
 
     @property
     def n_chunks(self) -> int:
@@ -51,7 +46,7 @@ class Corpus:
 
     def sizes(self) -> dict[str, float]:
         """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank); zeros for no chunk."""
-        return summarize([count_nws(chunk.text) for chunks in self.chunks.values() for chunk in chunks])
+        return summarize([count_nws(chunk.text) for chunk in chain.from_iterable(self.chunks.values())])
 
     @property
     def n_duplicates(self) -> int:
@@ -88,10 +83,10 @@ def build_corpus(
     every = [file for repo_files in files.values() for file in repo_files]
     chunked, skipped, own, failed_own = chunk_files(every, chunker, skip_errors=skip_errors, tasks=tasks)
     if not any(chunks for _, chunks in chunked) and any(file.text.strip() for file in every):
-        way_out = "; give it other options, or take another chunker"
-        reason = f"; the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else way_out
-        raise ChunkError(f"{chunker.spec} gave no chunk for any of {len(every)} files{reason}")
-    by_repo = defaultdict[str, list[Chunk]](list, {repo: [] for repo in files})
+        failure = f"the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else ""
+        reason = failure or "give it other options, or take another chunker"
+        raise ChunkError(f"{chunker.spec} gave no chunk for any of {len(every)} files; {reason}")
+    by_repo: dict[str, list[Chunk]] = {repo: [] for repo in files}
     for file, chunks in chunked:
         by_repo[file.repo].extend(chunks)
     return Corpus(
@@ -109,8 +104,7 @@ def chunk_files(
 ) -> tuple[list[tuple[SourceFile, tuple[Chunk, ...]]], list[str], dict[str, tuple[Chunk, ...]], dict[str, str]]:
     """Return each file with its checked chunks, the errors of the others, task_id -> own chunks, task_id -> its error.
 
-    There are errors with `skip_errors` only; such a file or task has no chunks. A task's file is cut right after the
-    whole one: a chunker that parses then reads only the lines that are blanked.
+    There are errors with `skip_errors` only; such a file or task has no chunks.
     """
     tasks_of: defaultdict[str, list[Task]] = defaultdict(list)
     for task in tasks:
@@ -136,14 +130,17 @@ def chunk_files(
             else:
                 chunked.append((file, chunks))
             texts: dict[str, str] = {}
+            # Right after the whole file: a chunker that parses then reads only the lines that are blanked.
             for task in tasks_of[file.name]:
                 seen = () if isinstance(chunks, str) else cut(blanked(file, task.body))
                 if isinstance(seen, str):
                     failed_own[task.task_id], seen = seen, ()
                 own[task.task_id] = tuple(
                     # Most texts are the file's, for every task: each is kept once. Ids contain the task's.
-                    chunk.with_id(
-                        chunk_id_of_task(chunk.chunk_id, task.task_id), texts.setdefault(chunk.text, chunk.text)
+                    replace(
+                        chunk,
+                        chunk_id=chunk_id_of_task(chunk.chunk_id, task.task_id),
+                        text=texts.setdefault(chunk.text, chunk.text),
                     )
                     for chunk in seen
                 )
@@ -170,7 +167,7 @@ def merge_identical(corpus: Corpus) -> Corpus:
 
 
 def _close(chunker: Chunker) -> None:
-    """Close a chunker and those it wraps: only then is a program known to have answered once for each file."""
+    # Only then is a program known to have answered once for each file.
     part: object = chunker
     with plug_in_errors_as(ChunkError, f"{chunker.spec}: close()", "repair the chunker"):
         while part is not None:
@@ -190,9 +187,7 @@ def _chunk_file(file: SourceFile, chunker: Chunker) -> tuple[Chunk, ...]:
 
 
 def _uncovered(file: SourceFile, chunks: Sequence[Chunk]) -> int:
-    covered: set[int] = set()
-    for chunk in chunks:
-        covered.update(chunk.lines)
+    covered = set(chain.from_iterable(chunk.lines for chunk in chunks))
     if len(covered) == file.n_lines:
         return 0
     return sum(1 for line, nws in enumerate(file.line_nws()) if nws and line not in covered)

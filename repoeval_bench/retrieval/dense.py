@@ -1,7 +1,6 @@
 """Exact dense retrieval: one index of unit vectors per repository."""
 
-from __future__ import annotations
-
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from time import perf_counter
 
@@ -12,7 +11,7 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Ranking, Run
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack
 
@@ -46,14 +45,11 @@ class DenseRetriever:
             first += len(part)
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
-        """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings.
-
-        Queries that are searched together in a large index share the measured time equally.
-        """
+        """Return the k best chunks of each query's repository; a repository without chunks gives empty rankings."""
         rows = self._embedder.encode([query.text for query in queries], "query")
-        by_repo: dict[str, list[int]] = {}
+        by_repo: dict[str, list[int]] = defaultdict(list)
         for position, query in enumerate(queries):
-            by_repo.setdefault(query.repo, []).append(position)
+            by_repo[query.repo].append(position)
         rankings: dict[str, Ranking] = {query.query_id: () for query in queries}
         latency: dict[str, float] = {}
         with progress(desc="retrieve", unit="queries", total=len(queries)) as bar:
@@ -71,6 +67,7 @@ class DenseRetriever:
                         rankings[query.query_id] = rank_column(
                             [*ids, *own_ids], np.append(scores, own_scores), k, unseen[position]
                         )
+                    # Queries that are searched together share the time equally.
                     milliseconds = (perf_counter() - began) * 1000 / len(block)
                     latency.update({queries[position].query_id: milliseconds for position in block})
                     bar.update(len(block))
@@ -82,9 +79,7 @@ class DenseRetriever:
     def _own_key(query_id: str) -> str:
         return f"\0{query_id}"
 
-    def _best(
-        self, key: str, vectors: NDArray[np.float32], n_best: int
-    ) -> Iterator[tuple[list[str], NDArray[np.float64]]]:
+    def _best(self, key: str, vectors: NDArray[np.float32], n_best: int) -> Iterator[tuple[list[str], FloatArray]]:
         """Yield, for each query's vector, the ids of the best chunks under this key and their scores, unordered."""
         if key not in self._indexes:
             yield from (([], np.zeros(0)) for _ in vectors)

@@ -1,6 +1,6 @@
 """Lines that grep shows around a hit (`grep:around=…`): neighbours, or the definition that holds it.
 
-The ranking and the relevant chunks stay the same. The lines that are read change, and so does their cost.
+They change neither the ranking nor the relevant chunks, but the lines that are read, and so their cost.
 """
 
 from __future__ import annotations
@@ -57,13 +57,11 @@ class Expansion:
             if self.lines is None:
                 around = _EnclosingDefinitions(file)
                 lines_of |= {chunk.chunk_id: around.lines(chunk) for chunk in of_file}
-            else:
-                lines_of |= {chunk.chunk_id: _wider(chunk.lines, self.lines, file.n_lines) for chunk in of_file}
+                continue
+            for chunk in of_file:
+                start, end = chunk.lines.start - self.lines, chunk.lines.end + self.lines
+                lines_of[chunk.chunk_id] = LineSpan(max(0, start), min(file.n_lines, end))
         return lines_of
-
-
-def _wider(lines: LineSpan, by: int, n_lines: int) -> LineSpan:
-    return LineSpan(max(0, lines.start - by), min(n_lines, lines.end + by))
 
 
 class _EnclosingDefinitions:

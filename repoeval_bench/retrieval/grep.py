@@ -1,20 +1,18 @@
 """Grep: search the text for the rarest words of the query, and list what contains them; once, or twice.
 
 One round is one call of a tool. Two rounds (`read=N`) are a fixed rule, not an agent that decides what to read. A unit
-is a chunk: one line with `--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does. Units
-without a keyword are not listed, so a ranking can be shorter than k, or empty.
+is a chunk: one line with `--chunker window:lines=1,step=1`, and `around=lines:10` shows what `rg -C 10` does.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from time import perf_counter
 from typing import Annotated
 
 import numpy as np
 from annotated_types import Ge
-from numpy.typing import NDArray
 from pydantic import AfterValidator
 
 from repoeval_bench.core.benchmark import Query
@@ -25,7 +23,7 @@ from repoeval_bench.core.run import Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -44,9 +42,10 @@ class GrepRetriever:
     A keyword is a `\w+` of the query, lower-cased, with three letters or more, and not an English stop word (Lucene's).
     The `keywords` rarest that occur are taken; equally rare ones in the order of the query. Like `rg -i -F` it
     matches inside words. Its weight is ln(1 + N / n), where n of the N units that the query may see contain it. Its
-    first `hits` units in the order of files and lines count, because the tools of agents cut their answers like this.
+    first `hits` units in the order of files and lines count.
 
-    A unit scores the sum of its keywords' weights. `around`: what is read with a hit does not change its rank.
+    A unit scores the sum of its keywords' weights; one without a keyword is not listed, so a ranking can be shorter
+    than k, or empty.
 
     With `read=N` there is a second round. The first N units are read, with `around`. Of the words in them that hold no
     keyword, as many as there may be keywords are looked for: those in the fewest units, if one of these was not read.
@@ -102,16 +101,17 @@ class GrepRetriever:
             scores = self._second_round(units, keywords, scores)
         return [(units.chunks[place].chunk_id, float(scores[place])) for place in np.flatnonzero(scores).tolist()]
 
-    def _round(self, units: _Units, keywords: Iterable[str]) -> NDArray[np.float64]:
+    def _round(self, units: _Units, keywords: Iterable[str]) -> FloatArray:
         """Return the sum of the weights of the rarest keywords: float64 (n_units,)."""
         holders = {keyword: units.holding(keyword) for keyword in keywords}
         rarest = sorted((word for word in holders if len(holders[word])), key=lambda word: len(holders[word]))
         scores = np.zeros(len(units.chunks))
         for keyword in rarest[: self._keywords]:
+            # The first hits alone, because the tools of agents cut their answers like this.
             scores[units.in_order(holders[keyword])[: self._hits]] += np.log(1 + units.n_seen / len(holders[keyword]))
         return scores
 
-    def _second_round(self, units: _Units, keywords: Sequence[str], first: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _second_round(self, units: _Units, keywords: Sequence[str], first: FloatArray) -> FloatArray:
         """Return float64 (n_units,): the units that were read keep their order before all others."""
         places = {units.chunks[place].chunk_id: place for place in np.flatnonzero(first).tolist()}
         order = best([(name, float(first[place])) for name, place in places.items()], self._read)
@@ -137,23 +137,20 @@ class _WordIndex:
     def __init__(self, chunks: Sequence[Chunk]) -> None:
         self.chunks = chunks
         self.positions = {chunk.chunk_id: position for position, chunk in enumerate(chunks)}
-        holders: dict[str, list[int]] = {}
-        self.of_file: dict[str, list[int]] = {}
+        holders: dict[str, list[int]] = defaultdict(list)
+        self.of_file: dict[str, list[int]] = defaultdict(list)
         for position, chunk in enumerate(chunks):
-            self.of_file.setdefault(chunk.file, []).append(position)
+            self.of_file[chunk.file].append(position)
             for word in set(words(chunk.text)):
-                holders.setdefault(word, []).append(position)
-        self._holders = {word: np.array(positions) for word, positions in holders.items()}
-        self._matches: dict[str, NDArray[np.int64]] = {}
+                holders[word].append(position)
+        self.holders = {word: np.array(positions) for word, positions in holders.items()}
+        """Word -> the positions of the chunks with exactly this word."""
+        self._matches: dict[str, IntArray] = {}
 
-    def with_word(self, word: str) -> NDArray[np.int64]:
-        """Return the positions of the chunks with exactly this word."""
-        return self._holders.get(word, np.zeros(0, dtype=np.int64))
-
-    def holding(self, keyword: str) -> NDArray[np.int64]:
+    def holding(self, keyword: str) -> IntArray:
         """Return the positions of the chunks with a word that contains the keyword."""
         if keyword not in self._matches:
-            matches = [positions for word, positions in self._holders.items() if keyword in word]
+            matches = [positions for word, positions in self.holders.items() if keyword in word]
             self._matches[keyword] = np.unique(np.concatenate(matches)) if matches else np.zeros(0, dtype=np.int64)
         return self._matches[keyword]
 
@@ -169,7 +166,7 @@ class _Units:
         self.n_seen = int(self._is_seen.sum())
         self._own = [" ".join(words(chunk.text)) for chunk in own]
 
-    def holding(self, keyword: str) -> NDArray[np.int64]:
+    def holding(self, keyword: str) -> IntArray:
         """Return the positions of the units that hold a keyword."""
         of_index = self._index.holding(keyword)
         own = [position for position, text in enumerate(self._own, len(self._index.chunks)) if keyword in text]
@@ -200,11 +197,11 @@ class _Units:
             if len(word) >= _SHORTEST
             and word not in STOP_WORDS
             and not any(keyword in word for keyword in old)
-            and (n_units := int(self._is_seen[self._index.with_word(word)].sum())) > n_read
+            and (n_units := int(self._is_seen[self._index.holders.get(word, [])].sum())) > n_read
         }
         return sorted(rarity, key=lambda word: (rarity[word], word))
 
-    def in_order(self, positions: NDArray[np.int64]) -> list[int]:
+    def in_order(self, positions: IntArray) -> list[int]:
         """Return positions in the order of files and lines."""
         chunks = self.chunks
         return sorted(positions.tolist(), key=lambda position: (chunks[position].file, chunks[position].chars.start))

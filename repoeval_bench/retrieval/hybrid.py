@@ -71,11 +71,9 @@ class HybridRetriever:
 
 
 def reciprocal_ranks(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:
-    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the mean of 1 / (60 + rank), times 1000.
-
-    A chunk that shares no term with the query has no lexical rank, and gets nothing for one.
-    """
+    """Reciprocal rank fusion (Cormack, Clarke & Buettcher 2009): the mean of 1 / (60 + rank), times 1000."""
     scores: dict[str, float] = defaultdict(float)
+    # A chunk that shares no term with the query has no lexical rank, and gets nothing for one.
     sharing = tuple((chunk_id, score) for chunk_id, score in lexical if score > 0)
     for ranking in (dense, sharing):
         for position, (chunk_id, _) in enumerate(ranking, start=1):

@@ -1,12 +1,10 @@
 """RepoCoder's sparse retriever: a text is the set of its tokens, and sets are compared by Jaccard's index."""
 
-from __future__ import annotations
-
+from collections import defaultdict
 from collections.abc import Sequence
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
 
 from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.progress import progress
@@ -52,19 +50,15 @@ class _TokenSets:
         self._ids = [chunk.chunk_id for chunk in chunks]
         sets = [set(TOKENIZERS["code"](chunk.embed_text)) for chunk in chunks]
         self._sizes = np.array([len(tokens) for tokens in sets], dtype=np.int64)
-        holders: dict[str, list[int]] = {}
+        holders: dict[str, list[int]] = defaultdict(list)
         for i, tokens in enumerate(sets):
             for token in tokens:
-                holders.setdefault(token, []).append(i)
-        self._holders: dict[str, NDArray[np.int64]] = {
-            token: np.array(indexes, dtype=np.int64) for token, indexes in holders.items()
-        }
+                holders[token].append(i)
+        self._holders = {token: np.array(indexes, dtype=np.int64) for token, indexes in holders.items()}
 
     def scores(self, query: set[str]) -> list[tuple[str, float]]:
         """Return (chunk_id, Jaccard's index) of every chunk."""
         holders = [self._holders[token] for token in query if token in self._holders]
-        shared = (
-            np.bincount(np.concatenate(holders), minlength=len(self._ids)) if holders else np.zeros(len(self._ids), int)
-        )
+        shared = np.bincount(np.concatenate([np.zeros(0, dtype=np.int64), *holders]), minlength=len(self._ids))
         union = self._sizes + len(query) - shared
         return list(zip(self._ids, (shared / np.maximum(union, 1)).tolist(), strict=True))

@@ -1,7 +1,5 @@
 """The floor and the ceiling of every table: a random ranking, and one that knows the relevant chunks."""
 
-from __future__ import annotations
-
 import hashlib
 import random
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The chunks that a query may see, and the ONE sort: afterwards position is rank, and nothing sorts again."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -13,6 +11,9 @@ from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Ranking
 from repoeval_bench.core.source import Chunk
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
 
 # Scores are rounded to 1e-5 before the sort: a last-bit difference between machines must not reorder.
 DIGITS = 5
@@ -31,13 +32,9 @@ def rank(scores: Iterable[tuple[str, float]], k: int) -> Ranking:
     return _sorted([chunk_id for chunk_id, _ in pairs], values, k)
 
 
-def rank_column(
-    ids: Sequence[str], scores: NDArray[np.float64], k: int, unseen: frozenset[str] = frozenset()
-) -> Ranking:
-    """Rank a column of scores, float64 (n,), with their ids, as `rank` does, without the `unseen` ids.
-
-    Only chunks that can be among the best are sorted, so a large corpus costs little more than a small one.
-    """
+def rank_column(ids: Sequence[str], scores: FloatArray, k: int, unseen: frozenset[str] = frozenset()) -> Ranking:
+    """Rank a column of scores, float64 (n,), with their ids, as `rank` does, without the `unseen` ids."""
+    # Only chunks that can be among the best are sorted, so a large corpus costs little more than a small one.
     n_best = k + len(unseen)
     near = np.arange(len(ids))
     if n_best < len(ids):
@@ -50,7 +47,7 @@ def rank_column(
     return _sorted([ids[index] for index in indexes], scores[indexes], k)
 
 
-def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
+def _sorted(ids: Sequence[str], scores: FloatArray, k: int) -> Ranking:
     rounded = _rounded(scores)
     if not np.isfinite(rounded).all():
         chunk_id, score = next(pair for pair in zip(ids, rounded.tolist(), strict=True) if not math.isfinite(pair[1]))
@@ -59,16 +56,14 @@ def _sorted(ids: Sequence[str], scores: NDArray[np.float64], k: int) -> Ranking:
     return tuple([(chunk_id, score) for score, chunk_id in best])
 
 
-def _rounded(scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Round each score as `round` does, and -0 to 0: float64 (n,).
-
-    Near a half step, or for large scores, the product's own rounding could decide: there `round` is called.
-    """
+def _rounded(scores: FloatArray) -> FloatArray:
+    """Round each score as `round` does, and -0 to 0: float64 (n,)."""
+    # Near a half step, or for large scores, the product's own rounding could decide: there `round` is called.
     with np.errstate(invalid="ignore", over="ignore"):
         steps = scores * 10**DIGITS
         whole = np.rint(steps)
         sure = (np.abs(steps - whole) < _NEAR_HALF) & (np.abs(whole) < _LARGE)
-        rounded: NDArray[np.float64] = whole / 10**DIGITS + 0.0
+        rounded: FloatArray = whole / 10**DIGITS + 0.0
     for index in np.flatnonzero(~sure).tolist():
         rounded[index] = round(float(scores[index]), DIGITS) + 0.0
     return rounded
@@ -78,9 +73,9 @@ def differing_ranks(one: Ranking, other: Ranking, tolerance: float) -> list[int]
     """Return the positions, from 0, at which two rankings of one query differ.
 
     Scores may be off by `tolerance`: those at each rank, and the two scores of each chunk that is in both. A chunk that
-    is in one alone may score that much above the other's last. So chunks of nearly equal scores may change places, also
-    across the end of the ranking.
+    is in one alone may score that much above the other's last.
     """
+    # So chunks of nearly equal scores may change places, also across the end of the ranking.
     scores = dict(one), dict(other)
     apart = set()
     for ranking, theirs, their_scores in ((one, other, scores[1]), (other, one, scores[0])):
@@ -100,21 +95,16 @@ Excluded = Mapping[str, frozenset[str]]
 POOL = ""
 """The pool's name in place of a repository's; no repository has it."""
 
-_NONE: frozenset[str] = frozenset()
-
 
 def pooled(chunks: Chunks, queries: Iterable[Query]) -> tuple[dict[str, tuple[Chunk, ...]], tuple[Query, ...]]:
-    """Return the chunks of all repositories as one repository's, and the queries on it.
-
-    Chunk ids name their repository.
-    """
+    """Return the chunks of all repositories as one repository's, and the queries on it."""
     every = tuple(chunk for of_repo in chunks.values() for chunk in of_repo)
     return {POOL: every}, tuple(replace(query, repo=POOL) for query in queries)
 
 
 def excluded_from(query: Query, excluded: Excluded | None) -> frozenset[str]:
     """Return the ids of the chunks that a query may not see."""
-    return (excluded or {}).get(query.query_id, _NONE)
+    return (excluded or {}).get(query.query_id, frozenset())
 
 
 def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None) -> list[Chunk]:

@@ -1,9 +1,7 @@
 """Retrievers and rerankers by name, and how the one that a run names is built over a corpus.
 
-A new one is a file in this folder, which registers it. What another package gives is checked.
+A new one registers itself in its file. What another package gives is checked.
 """
-
-from __future__ import annotations
 
 import inspect
 import math
@@ -110,7 +108,7 @@ class ResolvedRetriever:
         return self.part.spec
 
     @property
-    def first(self) -> ResolvedRetriever | None:
+    def first(self) -> "ResolvedRetriever | None":
         """The first stage of a reranker, whose best `k_raw` results are reranked; None for other retrievers."""
         return choose_retriever(self.part.options["first"]) if self.part.inner else None
 

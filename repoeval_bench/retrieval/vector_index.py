@@ -1,11 +1,8 @@
 """Exact search by inner product, in which the score of a pair depends on the pair alone.
 
-A matrix product's last bits change with its shape and with the number of threads. So products only propose candidates,
-with a margin. These are scored again one by one in a fixed order of summation. The result is that of a brute-force
-product if two scores differ by more than 1e-5.
+Products only propose candidates, with a margin. These are scored again one by one in a fixed order of summation. The
+result is that of a brute-force product if two scores differ by more than 1e-5.
 """
-
-from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
@@ -16,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.retrieval.ranking import FloatArray, IntArray
+
 # Items this close to the last score are returned too: rounding may make a tie, and ids decide ties.
 MARGIN = 2e-5
 
@@ -25,12 +24,16 @@ SMALL = 4096
 # Extra rows of the first fetch, so that items within the margin seldom need a second one.
 SPARE = 64
 
+Scored = tuple[IntArray, FloatArray]
+"""Items, and the score of each."""
+
 AT_ONCE = 512
 """Vectors that are searched together in a larger index."""
 
 
 def stack(batches: Iterable[NDArray[np.float32]]) -> NDArray[np.float32]:
-    """Return all rows of the batches in one array, float32 (n, dim), grown in place: there is never a second copy."""
+    """Return all rows of the batches in one array, float32 (n, dim)."""
+    # Grown in place: there is never a second copy.
     rows = np.zeros((0, 0), dtype=np.float32)
     for batch in batches:
         if batch.size:
@@ -49,6 +52,8 @@ _CORES = {core: core for core in ("Haswell", "Zen", "SkylakeX")} | dict.fromkeys
 class VectorIndex:
     """Items that are searched by their vectors; `rows` is float32 (n, dim)."""
 
+    # A matrix product's last bits change with its shape and with the number of threads.
+
     def __init__(self, rows: NDArray[np.float32]) -> None:
         self._rows = rows
 
@@ -57,9 +62,7 @@ class VectorIndex:
         """Number of vectors that are best searched together; 1 where that is not faster."""
         return 1 if len(self._rows) <= SMALL else AT_ONCE
 
-    def search(
-        self, vectors: NDArray[np.float32], n_best: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def search(self, vectors: NDArray[np.float32], n_best: int) -> Iterator[Scored]:
         """For each row of `vectors`, float32 (m, dim): (items, scores), the `n_best` best among them.
 
         Also given is every item whose score is within `MARGIN` of the last of those; in no order.
@@ -80,9 +83,7 @@ class VectorIndex:
                     for results in pool.map(lambda part: self._search_large(part, n_best), parts):
                         yield from results
 
-    def _score(
-        self, rows: NDArray[np.int64], vector: NDArray[np.float32]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def _score(self, rows: IntArray, vector: NDArray[np.float32]) -> Scored:
         """Return (these rows, their scores), each product summed in one order, in float64."""
         wide = vector.astype(np.float64)
         scores = np.empty(len(rows))
@@ -93,16 +94,14 @@ class VectorIndex:
             scores[start : start + SMALL] = (some * wide).sum(axis=1)
         return rows, scores
 
-    def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> NDArray[np.int64]:
+    def _candidate_rows(self, vector: NDArray[np.float32], n_best: int) -> IntArray:
         """Return the `n_best` best rows, ascending, and those near the last, by one product."""
         near = self._rows @ vector
         return np.flatnonzero(near >= _nth_largest(near, n_best) - MARGIN)
 
-    def _search_large(
-        self, vectors: NDArray[np.float32], n_best: int
-    ) -> list[tuple[NDArray[np.int64], NDArray[np.float64]]]:
+    def _search_large(self, vectors: NDArray[np.float32], n_best: int) -> list[Scored]:
         """Return what `search` gives for these vectors, by faiss's exact search over the rows where they lie."""
-        done: dict[int, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
+        done: dict[int, Scored] = {}
         fetch = n_best + SPARE
         while left := [i for i in range(len(vectors)) if i not in done]:
             fetch = min(fetch, len(self._rows))

@@ -53,9 +53,9 @@ def test_nothing_is_truncated_and_terms_are_counted(encoder):
 
 def test_hashing_is_the_same_in_every_process():
     """No hash of Python's own is in it: another process has the same bytes; another seed others."""
-    code = "from repoeval_bench.embedding.hashing import HashEncoder as H; print(H('hash', dim=16, seed=0).sums(['a b']).tobytes().hex())"
+    code = "from repoeval_bench.embedding.hashing import HashEncoder as H; print(H('hash', dim=16, seed=0).rows(['a b'], 'query').tobytes().hex())"
     in_another_process = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     ).stdout.strip()
-    here, other = (HashEncoder("hash", dim=16, seed=seed).sums(["a b"]).tobytes().hex() for seed in (0, 1))
+    here, other = (HashEncoder("hash", dim=16, seed=seed).rows(["a b"], "query").tobytes().hex() for seed in (0, 1))
     assert in_another_process == here != other

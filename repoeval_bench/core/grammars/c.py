@@ -1,15 +1,11 @@
-"""The grammars of C and C++.
-
-In C a name is innermost in its declarator, and the node around the name decides its kind: `int (*f)(int)` is a variable
-and `int *f(int)` a function. Names that headers declare are not built in: they belong to a library.
-"""
+"""The grammars of C and C++."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -24,18 +20,14 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
+from repoeval_bench.core.syntax import Node, Parsed
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
-
+# Doxygen's comments on the code before them.
 _TRAILING = ("///<", "//!<", "/**<", "/*!<")
-"""Beginnings of Doxygen comments that document the code before them."""
 _IDENTIFIERS = ("identifier", "field_identifier", "type_identifier", "statement_identifier")
 _CALLEES = {**BARE, "field_expression": ("field", "field_identifier")}
+# The start of a line with a parenthesis: functions have no word of their own.
 _FUNCTION = r"^()[A-Za-z_][^\n(=]*\((?![^\n]*;[ \t]*$)"
-"""The start of a line with a parenthesis: functions have no word of their own."""
 _NAMES = words(
     "identifier field_identifier type_identifier qualified_identifier destructor_name operator_name operator_cast "
     "template_function"
@@ -54,6 +46,7 @@ _SCOPES = words(
 
 def _declared(node: Node) -> tuple[Node, str] | None:
     """The name in a declarator, and the kind of declarator right around it: "" for a plain name."""
+    # A name is innermost, and the node around it decides: `int (*f)(int)` is a variable and `int *f(int)` a function.
     shape = ""
     while node.type not in _NAMES:
         if node.type in _SHAPES:
@@ -122,7 +115,7 @@ def _is_made(node: Node, name: str) -> bool:
 
 
 def _invocation(parsed: Parsed, node: Node) -> str:
-    """The call of a macro on one line: a name that no other code can use."""
+    # As a name, the call of a macro on one line: no other code can use it.
     return " ".join(parsed.text(node).split())
 
 
@@ -203,9 +196,8 @@ def _typedef(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 def _macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`#define N 3` and `#define F(x) …`; without a value it is a switch or an include guard, not a definition."""
     if child(node, "value") is not None:
-        called = node.type == "preproc_function_def"
-        for definition in named("function" if called else "variable", "macro")(parsed, node):
-            yield replace(definition, declared=False)
+        kind: Kind = "function" if node.type == "preproc_function_def" else "variable"
+        yield from named(kind, "macro", declared=False)(parsed, node)
 
 
 def _template(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
@@ -239,6 +231,7 @@ C = Grammar(
     members=_C_MEMBERS,
     transparent=_C_TRANSPARENT,
     identifiers=_IDENTIFIERS,
+    # Names that headers declare are not built in: they belong to a library.
     builtins=frozenset({"NULL"}),
     calls={"call_expression": ("function", _CALLEES)},
     imports="(preproc_include path: (_) @name)",

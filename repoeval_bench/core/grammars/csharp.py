@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from html import unescape
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -22,11 +21,7 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 
 def _plain(text: str) -> str:
@@ -58,7 +53,8 @@ def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _first_branches(text: str) -> str:
-    """A text with blanks for directives and for what is after `#else` and `#elif`: two headers may have one body."""
+    """A text with blanks for directives and for what is after `#else` and `#elif`."""
+    # Two headers, one in each branch, may have one body.
     lines, other = [], list[bool]()
     for line in text.split("\n"):
         directive = _DIRECTIVE.match(line)

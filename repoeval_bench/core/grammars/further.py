@@ -1,24 +1,19 @@
 """The grammars of the further languages, as tables: the nodes of functions, methods and classes, and their names.
 
-tree-sitter-language-pack ships no queries of its grammars, so the nodes are named here. There is enough for chunks,
-for the definitions around a changed line, and to leave comments out; imports, calls and built-in names are not read.
+There is enough for chunks, for the definitions around a changed line, and to leave comments out; imports, calls and
+built-in names are not read.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import DefinedName, Grammar, Kind, Reader, defined, words
+from repoeval_bench.core.syntax import Node, Parsed
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
-
+# A name with those around it: `Shop::Cart`, `M.add`, `M:add`.
 _SCOPED = re.compile(r"[\w?!=]+(?:(?:::|[.:])[\w?!=]+)+")
-"""A name with those around it: `Shop::Cart`, `M.add`, `M:add`."""
 
 
 def _part(node: Node, *keys: str) -> Node | None:
@@ -78,8 +73,7 @@ _ELIXIR: Mapping[str, Kind] = {
 
 def _lua_value(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     """`M.add = function(a) … end`, and the same as a field of a table."""
-    values = _part(node, "expression_list") or node
-    value = _part(values, "value")
+    value = _part(_part(node, "expression_list") or node, "value")
     if value is not None and value.type == "function_definition":
         name = _part(_part(node, "variable_list") or node, "name")
         yield from _scoped(parsed, node, name, value.child_by_field_name("body"), "function", "function")
@@ -115,6 +109,7 @@ def _grammar(
     )
 
 
+# tree-sitter-language-pack ships no queries of its grammars, so the nodes are named here.
 FURTHER_GRAMMARS: Mapping[str, Grammar] = {
     "ruby": _grammar(_table("method singleton_method", "class module"), types="class module", functions="def"),
     "php": _grammar(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -19,11 +18,7 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # Predeclared identifiers of the Go specification (1.23).
 _BUILTINS = """
@@ -31,16 +26,15 @@ any append bool byte cap clear close comparable complex complex128 complex64 cop
 imag int int16 int32 int64 int8 iota len make max min new nil panic print println real recover rune string true uint
 uint16 uint32 uint64 uint8 uintptr
 """
+# A comment that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation.
 _DIRECTIVE = re.compile(r"^//(?:line |extern |export |[a-z0-9]+:[a-z0-9]).*\n?", re.MULTILINE)
-"""A comment of Go that programs read, such as `//go:generate`, by the rule of go/ast; it is no documentation."""
 
 
 def _method(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
     receiver = child(node, "receiver")
     types = [child(parameter, "type") for parameter in receiver.named_children] if receiver else []
     scope = tuple(base_name(parsed, parameter) for parameter in types[:1] if parameter is not None)
-    for definition in named("method", "method")(parsed, node):
-        yield replace(definition, scope=scope)
+    yield from named("method", "method", scope=scope)(parsed, node)
 
 
 def _type(parsed: Parsed, node: Node) -> Iterator[DefinedName]:

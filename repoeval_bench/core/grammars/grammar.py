@@ -8,12 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 Kind: TypeAlias = Literal["function", "method", "class", "variable"]
 
@@ -95,9 +92,10 @@ BLOCK_AND_LINE = "[(line_comment) (block_comment)] @comment"
 """The query of comments in a grammar with two kinds of them."""
 MANAGED = (
     r"^()[ \t]*(?:\w+[ \t]+){0,4}(?:class|interface|enum|record|struct|namespace)\s",
+    # Functions, which have no word of their own, begin with who may see them.
     r"^()[ \t]*(?:public|protected|private|internal|static)\s",
 )
-"""Separators of Java and C#: functions, which have no word of their own, begin with who may see them."""
+"""Separators of Java and C#."""
 TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
 """A tag of HTML or XML in a doc comment."""
 
@@ -120,12 +118,12 @@ def defined(
     return DefinedName(kind=kind, form=form, name=name or parsed.text(named), node=node, name_node=named, **facts)
 
 
-def named(kind: Kind, form: str) -> Reader:
-    """A reader of a node with the fields `name` and `body`."""
+def named(kind: Kind, form: str, **facts: Any) -> Reader:
+    """A reader of a node with the fields `name` and `body`; `facts` are further fields of what it yields."""
 
     def read(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         if (name := child(node, "name")) is not None:
-            yield defined(parsed, kind, form, name, node, body=child(node, "body"))
+            yield defined(parsed, kind, form, name, node, body=child(node, "body"), **facts)
 
     return read
 

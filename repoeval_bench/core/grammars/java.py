@@ -1,7 +1,5 @@
 """The grammar of Java."""
 
-from __future__ import annotations
-
 import re
 from html import unescape
 

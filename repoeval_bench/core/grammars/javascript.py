@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, Kind, child, defined, named_all, words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # Properties of ECMAScript's global object (ECMA-262, 2025), and those that every host adds.
 _BUILTINS = """
@@ -45,8 +41,8 @@ _IDENTIFIERS = (
     "shorthand_property_identifier_pattern",
     "statement_identifier",
 )
+# Node of a pattern -> the field of the part that binds names.
 _BOUND_PART = {"pair_pattern": "value", "object_assignment_pattern": "left", "assignment_pattern": "left"}
-"""Node of a pattern -> the field of the part that binds names."""
 _FUNCTION_VALUES = words("arrow_function function_expression generator_function")
 
 
@@ -61,14 +57,12 @@ def unwrapped(value: Node | None) -> Node | None:
         while callee is not None and callee.type == "call_expression":  # connect(state)(function …)
             callee = child(callee, "function")
         owner = child(callee, "object") if callee is not None and callee.type == "member_expression" else callee
-        if owner is None or owner.type != "identifier" or (owner is not callee and not _is_capital(owner)):
+        if owner is None or owner.type != "identifier":
+            return value
+        if owner is not callee and not (owner.text or b"")[:1].isupper():  # a method of some object
             return value
         inner = next((part for part in given.named_children if part.type != "comment"), None) if given else None
     return inner if inner is not None and inner.type in _FUNCTION_VALUES else value
-
-
-def _is_capital(node: Node) -> bool:
-    return (node.text or b"")[:1].isupper()
 
 
 def _valued(
@@ -175,10 +169,6 @@ def _field(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield _valued(parsed, node, name, child(node, "value"), kind="method")
 
 
-def _enumerator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    yield defined(parsed, "variable", "enumerator", node, node)
-
-
 JAVASCRIPT = Grammar(
     anywhere={
         **named_all("function", function="function_declaration generator_function_declaration function_signature"),
@@ -196,7 +186,7 @@ JAVASCRIPT = Grammar(
         "expression_statement": _assigned,
         "field_definition": _field,
         "public_field_definition": _field,
-        "property_identifier": _enumerator,
+        "property_identifier": lambda parsed, node: iter([defined(parsed, "variable", "enumerator", node, node)]),
     },
     transparent=words(
         "class_body class interface_body enum_body object_type export_statement ambient_declaration "

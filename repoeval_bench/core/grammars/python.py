@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import BARE, DefinedName, Grammar, child, defined, named, words
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # Names of the module builtins in Python 3.10 to 3.14, and those that every module has.
 _BUILTINS = """
@@ -78,8 +73,7 @@ PYTHON = Grammar(
         "block if_statement elif_clause else_clause try_statement except_clause except_group_clause finally_clause "
         "with_statement for_statement while_statement match_statement case_clause"
     ),
-    # In Python no expression contains a definition. In other languages functions are arguments, so every node is
-    # visited.
+    # In Python no expression contains a definition; in other languages functions are arguments.
     barren=words(
         "expression_statement return_statement assert_statement raise_statement delete_statement import_statement "
         "import_from_statement future_import_statement parameters argument_list"

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -18,11 +16,7 @@ from repoeval_bench.core.grammars.grammar import (
     named_all,
     words,
 )
-
-if TYPE_CHECKING:
-    from tree_sitter import Node
-
-    from repoeval_bench.core.syntax import Parsed
+from repoeval_bench.core.syntax import Node, Parsed
 
 # The prelude and the macros of Rust's standard library (1.80, edition 2021), without file, line and the like, which are
 # more often names of variables; and primitive types.
@@ -43,18 +37,13 @@ def _impl(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
         yield defined(parsed, "class", "impl", typed, node, name=name, body=child(node, "body"))
 
 
-def _macro(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    for definition in named("function", "macro")(parsed, node):
-        yield replace(definition, declared=False)
-
-
 RUST = Grammar(
     anywhere={
         **named_all("function", function="function_item function_signature_item"),
         **named_all("class", struct="struct_item", enum="enum_item", union="union_item", trait="trait_item"),
         **named_all("class", type="type_item associated_type"),
         "impl_item": _impl,
-        "macro_definition": _macro,
+        "macro_definition": named("function", "macro", declared=False),
     },
     members={
         **named_all("variable", constant="const_item static_item", field="field_declaration", enumerator="enum_variant")

@@ -1,13 +1,10 @@
 """A source's own code, file by file: rules by name, then by content. Everything else is counted."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.languages import (
@@ -22,19 +19,19 @@ from repoeval_bench.core.languages import (
 )
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.words import count, few
+from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.trees import decode, is_licence_path
 
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.archives import ArchiveEntry
-
+# Larger ones are almost always data or generated, and a syntax tree takes 45 times its text.
 MAX_BYTES = 1024 * 1024
-"""Most bytes of a file: larger ones are almost always data or generated. A syntax tree takes 45 times its text."""
+"""Most bytes of a file."""
 
 MAX_LINE = 10_000
 """Most characters of a line that a person wrote."""
 
+# As GitHub's Linguist draws the line.
 MEAN_LINE = 110
-"""Mean characters of a line above which a script is minified, as GitHub's Linguist draws the line."""
+"""Mean characters of a line above which a script is minified."""
 
 RULES = (
     *("ignored by git", "not here", "link", "hidden", "vendored", "pack", "unusable name", "too large", "not text"),
@@ -51,6 +48,7 @@ _VENDORED = frozenset(
     }
 )
 NOTEBOOK = ".ipynb"
+# Endings of files that are code, and are read only if they are asked for.
 _UNREAD = frozenset(
     {
         *FURTHER_ENDINGS,
@@ -59,7 +57,6 @@ _UNREAD = frozenset(
         *(".astro", ".proto"),
     }
 )
-"""Endings of files that are code, and are read only if they are asked for."""
 READ_NOTEBOOKS = "jupyter nbconvert --to script FOLDER/*.ipynb"
 _SCRIPTS = frozenset({"javascript", "typescript", "tsx"})
 _GENERATED_NAME = re.compile(
@@ -83,8 +80,8 @@ _GENERATED_TEXT = re.compile(
 )
 _COMPILED = re.compile(r"^//# sourceMappingURL=|^Object\.defineProperty\(exports, ['\"]__esModule['\"]", re.MULTILINE)
 
+# Characters at the start of a file in which a tool says that it wrote it.
 _HEAD = 1500
-"""Characters at the start of a file in which a tool says that it wrote it."""
 
 
 def endings_beside(paths: Collection[str], extensions: Collection[str] = ()) -> frozenset[str]:
@@ -106,8 +103,7 @@ def check_extensions(extensions: Collection[str]) -> None:
 def name_reason(path: str, present: Collection[str] = (), beside: Collection[str] = ()) -> str | None:
     """Return why a file is left out by its path in the source; None where it is taken so far.
 
-    `present` are the paths of the whole source, by which a declaration or source map beside a script is noticed.
-    `beside`: see `endings_beside`.
+    `present` are the paths of the whole source; `beside`: see `endings_beside`.
     """
     if any(ord(char) < 32 or char == "\\" or 0xD800 <= ord(char) < 0xE000 for char in path):
         return "unusable name"
@@ -202,7 +198,8 @@ class Gathered:
 
     @property
     def skipped_words(self) -> str:
-        """Return the same in words; what is hidden is mostly bytecode."""
+        """Return the same in words."""
+        # What is hidden is mostly bytecode.
         words = {"hidden": "hidden or in __pycache__"}
         return ", ".join(f"{number} {words.get(reason, reason)}" for reason, number in self.counts.items())
 

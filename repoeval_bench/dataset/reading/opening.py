@@ -1,9 +1,6 @@
-"""Open the source that a user names: a folder, an archive, or a published package of npm or a Python package index.
+"""Open the source that a user names: a folder, an archive, or a published package of npm or a Python package index."""
 
-A package is fetched by its registry's own client or settings, so that the user's registry, proxy and keys are used.
-"""
-
-from __future__ import annotations
+# A package is fetched by its registry's own client or settings, so that the user's registry, proxy and keys are used.
 
 import re
 import subprocess
@@ -12,18 +9,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
+from repoeval_bench.dataset.reading.code import Origin
 from repoeval_bench.dataset.reading.origin import checked_hash, of_archive, open_folder, repository_name
 from repoeval_bench.dataset.sources import SourceError, TamperedError
 from repoeval_bench.dataset.sources.package_index import Index, open_index
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import Origin
-
 
 _OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier", "--loglevel=error", "--json")
 
@@ -51,10 +45,8 @@ class Npm:
 
 
 def _without_declarations(origin: Origin) -> Origin:
-    """The package without declarations outside of the outermost folders with TypeScript: a compiler wrote them of it.
-
-    Where a package has no TypeScript but declarations, they are its own as far as anyone can tell.
-    """
+    """The package without declarations outside of the outermost folders with TypeScript."""
+    # A compiler wrote them of it. Of a package with declarations alone they are its own as far as anyone can tell.
     scripts = {path for path in origin.paths if re.search(r"\.[cm]?tsx?$", path)}
     declarations = {path for path in scripts if re.search(r"\.d\.[cm]?ts$", path)}
     tops = {path.partition("/")[0] for path in scripts - declarations}
@@ -150,10 +142,10 @@ def open_origin(source: str, work: Path) -> Origin:
     )
 
 
+# The start of an address: with its scheme, in the short form of ssh, or without the scheme of a host of checkouts.
 _ADDRESS = re.compile(
     r"[a-z][a-z0-9+.-]+://|[\w.-]+@[\w.-]+:|(?:github|gitlab|bitbucket|codeberg)\.\w+/", re.IGNORECASE
 )
-"""The start of an address: with its scheme, in the short form of ssh, or without the scheme of a host of checkouts."""
 
 
 def refuse_address(source: str) -> None:

@@ -1,9 +1,7 @@
-"""Origins of code: a folder, a git checkout, a bare repository or an archive, each as a list of files.
+"""Origins of code: a folder, a git checkout, a bare repository or an archive, each as a list of files in one order.
 
-An origin is opened once, and then lists its files in one order; nothing of it is unpacked, run or imported.
+Nothing of an origin is unpacked, run or imported.
 """
-
-from __future__ import annotations
 
 import os
 import re
@@ -50,12 +48,13 @@ def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
 
 
 def of_archive(path: Path, name: str, facts: Mapping[str, object]) -> Origin:
-    """An archive that is this repository; a wheel keeps its outermost folders, as they are packages."""
+    """An archive that is this repository, its outermost folder left out."""
     listed = list(read_archive(path))
     files = [member.path for member in listed if not member.is_link]
     tops = {file.partition("/")[0] if "/" in file else "" for file in files}
+    # The outermost folders of a wheel are packages.
     top = f"{min(tops)}/" if len(tops) == 1 and not path.name.endswith(".whl") else ""
-    links = sum(member.is_link for member in listed)
+    links = len(listed) - len(files)
     return Origin(
         name=name,
         facts=facts,
@@ -156,10 +155,7 @@ def _entries(root: Path, paths: list[str]) -> Iterator[ArchiveEntry]:
 
 
 def _walk(root: Path) -> tuple[list[str], Counter[str], list[str]]:
-    """Every regular file by posix path, sorted; how many links and other packs there are; the checkouts.
-
-    These are the outermost below the folder, as prefixes of paths.
-    """
+    """Every regular file by posix path, sorted; numbers of links and other packs; prefixes of outermost checkouts."""
     paths: list[str] = []
     skipped: Counter[str] = Counter()
     repositories: list[str] = []

@@ -1,13 +1,10 @@
 """Code without tasks, for questions about it that need no pack: its files, and a folder of it as a benchmark."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Sequence
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import NoDataError, UsageError
@@ -19,9 +16,7 @@ from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.pack import MANIFEST
 from repoeval_bench.dataset.reading.code import Gathered, gather, no_code
 from repoeval_bench.dataset.reading.opening import open_origin
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.repoeval import TaskSet
+from repoeval_bench.dataset.repoeval import TaskSet
 
 FOLDER = "folder"
 """The source of such a benchmark."""
@@ -30,9 +25,8 @@ FOLDER = "folder"
 def read_code(source: str, extensions: Sequence[str] = ()) -> tuple[str, tuple[SourceFile, ...]]:
     """Name and code of a folder, an archive or a package (`pypi:NAME==VERSION`), by the rules of packs; files by path.
 
-    `extensions` are endings that are read beside those of the ten languages. A notice says what was taken and left out.
-    UsageError: the source does not exist or is of no known form; DatasetError: it cannot be fetched or read, or has no
-    code.
+    `extensions` are endings that are read beside those of the ten languages. UsageError: the source does not exist or
+    is of no known form; DatasetError: it cannot be fetched or read, or has no code.
     """
     with work_folder("sources") as work:
         origin = open_origin(source, work)

@@ -1,20 +1,13 @@
 """Tasks that are made of code: their prompts, and samples of candidates and of tasks, drawn with a seed.
 
-A prompt's tokenizer is a rule and needs no vocabulary. It splits identifiers at `camelCase` and `snake_case`. Other
-tokens are up to three digits, single signs, and a line end with the indentation behind it. RepoEval's prompts that were
-cut at 2,000 tokens of Codex have 1,840 of these in the median.
-
 All candidates are in one order: the first of each file, then the second of each file, and so on. The seed decides the
-order of files and of candidates. Only the front of that order is kept, so memory does not grow with a tree.
+order of files and of candidates.
 """
-
-from __future__ import annotations
 
 import hashlib
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import islice, pairwise, zip_longest
 from math import ceil
 from typing import NamedTuple, TypeAlias
@@ -22,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from repoeval_bench.core.benchmark import Benchmark, Task, TaskSample
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.dataset.assembly import with_fingerprint
+from repoeval_bench.dataset.assembly import with_tasks
 from repoeval_bench.dataset.repoeval import FUNCTION
 
 SIMILAR = 0.8
@@ -30,8 +23,8 @@ SIMILAR = 0.8
 
 _TokenPair: TypeAlias = tuple[str, str]
 
+# Characters that are enough to compute a mean; a monorepo holds hundreds of times as many.
 _CHARACTERS = 1_000_000
-"""Characters that are enough to compute a mean; a monorepo holds hundreds of times as many."""
 
 
 class TaskCandidate(NamedTuple):
@@ -44,6 +37,8 @@ class TaskCandidate(NamedTuple):
 
 class Order:
     """The front of the order of one repository's candidates."""
+
+    # The front alone is kept, so that memory does not grow with a tree.
 
     def __init__(self, seed: int, repo: str, room: int) -> None:
         self._salt = f"{seed}\0{repo}\0"
@@ -95,17 +90,15 @@ def part_of(benchmark: Benchmark, most: int, seed: int = 0, per_file: int | None
         for candidates in files.values():
             orders[-1].add(candidates)
     drawn = {candidate.name for _, candidate in islice(take_turns(orders), most)}
-    tasks = tuple(task for task in benchmark.tasks if task.task_id in drawn)
-    repos = {task.repo for task in tasks}
-    sources = {repo: files for repo, files in benchmark.files.items() if repo in repos}
     sample = TaskSample(most=most, of=len(benchmark.tasks), seed=seed, per_file=per_file)
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=sources, sample=sample))
+    return with_tasks(benchmark, (task for task in benchmark.tasks if task.task_id in drawn), sample=sample)
 
 
 def _few_of_each_file(tasks: Sequence[Task], most: int) -> list[Task]:
-    """Return at most so many tasks of each file, spread evenly over its lines; all windows have the same files."""
+    """Return at most so many tasks of each file, spread evenly over its lines."""
     by_file: dict[str, list[Task]] = defaultdict(list)
     for task in tasks:
+        # All windows of a history have the same files.
         by_file[task.change.file if task.change else task.file].append(task)
     few: list[Task] = []
     for of_file in by_file.values():
@@ -146,7 +139,7 @@ def _are_similar(one: frozenset[_TokenPair], other: frozenset[_TokenPair]) -> bo
 
 
 def some_of(files: Sequence[SourceFile]) -> list[SourceFile]:
-    """Every n-th file, so that they are about a million characters together; all where they are fewer."""
+    """Every n-th file, about a million characters together; all where they are fewer."""
     return list(files[:: max(1, sum(len(file.text) for file in files) // _CHARACTERS)])
 
 
@@ -154,11 +147,12 @@ TOKENIZER = "code"
 CONTEXT = "2k"
 PROMPT_TOKENS = 2000
 
+# A rule needs no vocabulary. RepoEval's prompts, cut at 2,000 tokens of Codex, have 1,840 of these in the median.
 _TOKEN = re.compile(r"\n[ \t]*|[ \t]{2,}|[A-Z]?[a-z]+|[A-Z]+|\d{1,3}|_+|[^\w\s]|\w")
 
 
 def tokens_of(text: str) -> list[str]:
-    """The tokens of a text."""
+    """The tokens of a text: parts of identifiers, up to three digits, signs, line ends with the indentation behind."""
     return _TOKEN.findall(text)
 
 
@@ -169,14 +163,12 @@ def tokens_per_nws(files: Iterable[SourceFile]) -> float:
 
 
 def prompt_lines(file: SourceFile, target_span: int) -> LineSpan:
-    """Return the lines before line `target_span` that a prompt shows: whole ones of at most 2,000 tokens, at least one.
-
-    What it reads does not grow with the file: of the first line that is too long, one token too many.
-    """
+    """Return the lines before line `target_span` that a prompt shows: at least one, and at most 2,000 tokens."""
     start, left = target_span, PROMPT_TOKENS
     while start > 0:
         # A line's indentation is one token with the line end before it.
         line = "\n" + file.line_text(LineSpan(start - 1, start)).rstrip()
+        # One token too many ends the search, so that what is read does not grow with the file.
         left -= sum(1 for _ in islice(_TOKEN.finditer(line), left + 1))
         if left < 0:
             break

@@ -3,8 +3,6 @@
 A source yields verified files without installing them; `install` does that. Only this package talks to a network.
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
@@ -44,8 +42,9 @@ class Source(ABC):
     """The name of the folder that its set is installed in."""
     facts: SetFacts
     """What is written beside the set."""
+    # RepoEval has other ones.
     skipped: tuple[str, ...] = ()
-    """Files that were found while yielding and not taken, because RepoEval has other ones."""
+    """Files that were found while yielding and not taken."""
 
     @abstractmethod
     def task_files(self) -> Iterator[tuple[str, bytes]]:

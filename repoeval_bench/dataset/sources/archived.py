@@ -32,8 +32,9 @@ if TYPE_CHECKING:
 
 MANIFEST = "repoeval.json"
 
+# The published archives stay far below.
 LARGEST = 256 * 1024 * 1024
-"""Bytes of a download; the published archives stay far below."""
+"""Bytes of a download."""
 
 ATTEMPTS = 4
 """Attempts after a break or a silence in the middle."""
@@ -119,10 +120,10 @@ def downloaded(url: str, path: Path) -> Iterator[Path]:
         path.unlink()
 
 
-def download(url: str, target: Path, most: int = LARGEST) -> None:
+def download(url: str, target: Path) -> None:
     """Fetch `url` to `target`, which gets its name when it is complete; the caller checks its bytes by hash.
 
-    SourceError: the server cannot be reached, refuses, breaks off too often, or sends more than `most` bytes.
+    SourceError: the server cannot be reached, refuses, breaks off too often, or sends more than `LARGEST` bytes.
     """
     import httpx
     from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
@@ -134,9 +135,8 @@ def download(url: str, target: Path, most: int = LARGEST) -> None:
     try:
         # pooch would not do: it bounds no size.
         with httpx.Client(timeout=timeout, follow_redirects=True, headers={"Accept-Encoding": "identity"}) as client:
-            Retrying(stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=broken, reraise=True)(
-                _transfer, client, url, target, most
-            )
+            again = Retrying(stop=stop_after_attempt(ATTEMPTS), wait=wait, retry=broken, reraise=True)
+            again(_transfer, client, url, target)
     except httpx.HTTPStatusError as error:
         raise SourceError(f"the server answers {error.response.status_code} for {shown}") from error
     except (httpx.HTTPError, httpx.InvalidURL, ImportError, ValueError, FileNotFoundError) as error:
@@ -144,8 +144,7 @@ def download(url: str, target: Path, most: int = LARGEST) -> None:
         raise SourceError(f"{shown} cannot be fetched ({error or type(error).__name__}); try again") from error
 
 
-def _transfer(client: httpx.Client, url: str, target: Path, most: int) -> None:
-    """One request for the whole file."""
+def _transfer(client: httpx.Client, url: str, target: Path) -> None:
     with client.stream("GET", url) as reply:
         reply.raise_for_status()
         total = int(reply.headers.get("Content-Length", 0)) or None
@@ -153,8 +152,8 @@ def _transfer(client: httpx.Client, url: str, target: Path, most: int) -> None:
 
             def blocks() -> Iterator[bytes]:
                 for block in reply.iter_raw():
-                    if reply.num_bytes_downloaded > most:
-                        raise SourceError(f"{target.name} is refused: it has more than {most:,} bytes")
+                    if reply.num_bytes_downloaded > LARGEST:
+                        raise SourceError(f"{target.name} is refused: it has more than {LARGEST:,} bytes")
                     yield block
                     bar.update(len(block))
 

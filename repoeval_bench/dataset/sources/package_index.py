@@ -1,7 +1,6 @@
 """Package indexes: the wheel or sdist of a version, and the part of RepoEval that is published as wheels.
 
-Files come from where pip's settings say, and are checked against the index's hashes. Settings are merged as pip merges
-them, so index, mirrors, proxy, certificates and keys are the user's own.
+Files come from where pip's settings say, and are checked against the index's hashes.
 
 Three repositories of RepoEval are published file for file. Their tasks are rebuilt from the shipped coordinates, and
 every text is checked against its SHA-256.
@@ -65,9 +64,8 @@ class PackageIndex(Source):
             yield task_set.task_file, dump_tasks(rebuild_tasks(task_set, self._files))
 
     def tree_files(self, tree: str) -> Iterator[tuple[str, bytes]]:
-        """See `Source`."""
-        if tree != FUNCTION.tree:
-            raise DatasetError(f"the source pypi holds no {tree}; it carries the {FUNCTION.name} level only")
+        """See `Source`; other levels are refused before a source is opened."""
+        assert tree == FUNCTION.tree
         yield from self._files.items()
 
 
@@ -182,6 +180,7 @@ class Index:
 
 def pip_settings() -> dict[str, str]:
     """Settings of pip for downloads by name (`index-url`), merged as pip does: files, then variables."""
+    # So index, mirrors, proxy, certificates and keys are the user's own.
     command = [sys.executable, "-P", "-m", "pip", "config", "list"]  # not a pip.py of the current folder
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     layers: dict[str, dict[str, str]] = {"global": {}, "download": {}, ":env:": {}}
@@ -191,9 +190,8 @@ def pip_settings() -> dict[str, str]:
         if equals and dot and section in layers:
             layers[section][option] = str(ast.literal_eval(value))
     if done.returncode != 0:  # an environment without pip: its variables are what is left of its settings
-        prefix = "PIP_"
-        variables = {key.removeprefix(prefix): value for key, value in os.environ.items() if key.startswith(prefix)}
-        layers[":env:"] = {key.lower().replace("_", "-"): value for key, value in variables.items()}
+        variables = ((key.partition("PIP_"), value) for key, value in os.environ.items() if key.startswith("PIP_"))
+        layers[":env:"] = {name.lower().replace("_", "-"): value for (_, _, name), value in variables}
     return layers["global"] | layers["download"] | layers[":env:"]
 
 
