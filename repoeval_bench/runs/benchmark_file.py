@@ -3,8 +3,6 @@
 Its keys are the fields of a request; a combined field is a list. A field that is left out has the default of `eval`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product

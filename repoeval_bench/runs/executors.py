@@ -4,8 +4,6 @@ A job is a callable that can be pickled: a `functools.partial` of a module's fun
 forked from a server without threads that has imported the modules of a run, whatever the caller has imported.
 """
 
-from __future__ import annotations
-
 import gc
 import multiprocessing
 import os

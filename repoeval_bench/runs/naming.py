@@ -1,7 +1,5 @@
 """Find stored runs by a folder, an id or a part of it, a chunker, an age, or as those that were compared last."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path

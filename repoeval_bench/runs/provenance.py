@@ -1,7 +1,5 @@
 """Provenance of a run: versions, commit, machine. It is stored in the manifest and changes no score."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform

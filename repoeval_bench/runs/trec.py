@@ -5,8 +5,6 @@ by (score as float32, chunk id), both descending, and ignores the file's own ran
 is read back in the same order.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -3,8 +3,6 @@
 An object is written whole. The content of a store is not trusted: callers check digests.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
