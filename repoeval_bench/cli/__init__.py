@@ -49,8 +49,8 @@ COMMANDS = {
 }
 """Name -> (its location, its purpose), so that `--help` imports no command."""
 
+# Commands that `--help` lists apart, with those of plug-ins.
 _FURTHER = frozenset({"cache", "chunker", "export"})
-"""Commands that `--help` lists apart, with those of plug-ins."""
 
 EXAMPLES = """\
 recommend CHECKOUT --current langchain:chunk_size=1000,chunk_overlap=200

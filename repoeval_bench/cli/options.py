@@ -306,8 +306,8 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
 
 
+# Parameters that are never read from a variable: HOME is the user's, and the others are for one call.
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})
-"""Parameters that are never read from a variable: HOME is the user's, and the others are for one call."""
 
 
 def depth_option(meaning: str) -> Callable[..., Any]:
