@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Literal, Self, SupportsIndex, overload
+from typing import Self, SupportsIndex, overload
 
 from pydantic import computed_field
 
 from repoeval_bench.analysis.sign_flips import ALPHA, BORDERLINE, FEWEST_CLUSTERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import Measure, lower_is_better
+from repoeval_bench.runs.records import Headline
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
@@ -50,12 +51,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdjustedP:
-    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors.
-
-    Holm's adjustment grows with each p, so `least` and `most` also cover all ranks that the family may have.
-    """
+    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors."""
 
     p: float
+    # Holm's adjustment grows with each p, so these also cover all ranks that the family may have.
     least: float
     most: float
 
@@ -130,11 +129,9 @@ def judge(
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them.
-
-    Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
-    n clusters include none of these is (1 - margin)^n.
-    """
+    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them."""
+    # Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance
+    # that n clusters include none of these is (1 - margin)^n.
     return n_clusters >= FEWEST_CLUSTERS and (not ties or (margin is not None and (1 - margin) ** n_clusters < ALPHA))
 
 
@@ -194,7 +191,7 @@ class Comparison:
     measure: str
     baseline: str
     treatment: str
-    headline: Literal["micro", "macro"]
+    headline: Headline
     """The mean that decides: `p_adjusted` and `verdict` are about it."""
     primary: bool
     """The measure is the protocol's headline; its tests are a family of their own, one for each pair of runs."""

@@ -168,7 +168,7 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
 @options.execution_options
 @options.details_option
 @options.json_option
-def run_command(  # longer than 60 lines: each option has its line
+def run_command(
     *,
     file: str,
     source: str | None,

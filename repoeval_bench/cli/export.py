@@ -76,7 +76,8 @@ def export_command(
     for line in unanswered_notes(stored if base is None or base in stored else [base, *stored]):
         note(f"note: {line}")
     if plots is not None:
-        _draw(stored, plots)
+        for path in write(figures(stored), plots):
+            note(f"wrote {path}")
     if form is None:
         return
     files = _files(stored, base, form, output or Path(form), measures)
@@ -117,11 +118,6 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
         raise UsageError(f"{imported[0]} was imported, without the sizes that its table prints; take --format csv")
     scores = [] if imported else score_tables(stored)
     return [*scores, *comparison_tables(comparisons)]
-
-
-def _draw(stored: Sequence[RunView], folder: Path) -> None:
-    for path in write(figures(stored), folder):
-        note(f"wrote {path}")
 
 
 @click.command("beir")

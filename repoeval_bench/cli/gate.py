@@ -86,7 +86,6 @@ def gate_command(
 
 
 def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_json: bool) -> int:
-    """Test a chosen setting on later commits, and print the answer."""
     # It imports the runner, which limits of a run do not need.
     from repoeval_bench.own.recommend.chosen import read_chosen, recheck
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial, wraps
 from pathlib import Path
@@ -61,7 +60,7 @@ class _FolderOrUrl(click.Path):
         return super().convert(value, param, ctx)
 
 
-def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
+def _folder_at(location: str | Path, home: Path | None, *, reads: bool) -> Path:
     """Return a folder itself, or the cache of the store at a URL; with `reads` the whole store is fetched into it."""
     if isinstance(location, Path):
         return location
@@ -402,11 +401,6 @@ def write_and_say(path: Path, content: str, instead: str = "another file") -> No
     """Write a file that the user named, and say so; `instead` is what to name if it cannot be written."""
     write_named(path, content, instead)
     note(f"wrote {path}")
-
-
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a JSONL file that the user named, and say so."""
-    write_and_say(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def title_of(run: RunView) -> str:

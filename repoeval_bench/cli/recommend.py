@@ -209,7 +209,6 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
 
 
 def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
-    """Return the recommendation for a source of which no task can be made."""
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
     files: Counter[str] = Counter()

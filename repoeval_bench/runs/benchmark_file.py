@@ -48,8 +48,8 @@ class _FileKeys(Strict):
         return names
 
 
+# Field of a request -> the file's key. The fields `repositories` (a set) and `repos` (names) share one key.
 _KEYS = {name: option.key or name for name, option in RunRequest.options().items()}
-"""Field of a request -> the file's key. The fields `repositories` (a set) and `repos` (names) share one key."""
 
 _COMBINED = tuple(name for name, option in RunRequest.options().items() if option.combined)
 

@@ -4,8 +4,7 @@ sources.jsonl.gz   every file that was chunked, with its text
 chunks.jsonl.gz    every chunk that the chunker made, by file, as spans
 queries.jsonl.gz   for each query, the characters that the model read and the gold places; its text is in the log
 
-The compressed bytes contain no time, so that a second identical run writes the same files. An imported run does not
-have them.
+An imported run does not have them.
 """
 
 from __future__ import annotations
@@ -251,7 +250,8 @@ def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:
 
 
 def _packed(rows: Iterable[Record]) -> bytes:
-    # Escaped to ASCII, so that a lone surrogate can be encoded.
+    # Escaped to ASCII, so that a lone surrogate can be encoded. The compressed bytes contain no time, so that a second
+    # identical run writes the same files.
     return b"".join(packed("".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)))
 
 

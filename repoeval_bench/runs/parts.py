@@ -59,17 +59,14 @@ def shown_place(run: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An embedder (None if nothing needs vectors) and a retriever.
-
-    Pickled, they are their specs, from which another process makes each once. It hashes no model that this one has.
-    """
+    """An embedder (None if nothing needs vectors) and a retriever."""
 
     embedder: Embedder | None
     retriever: ResolvedRetriever
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the specs."""
+        # Their specs, from which another process makes each once. It hashes no model that this one has.
         embedder = self.embedder.spec if self.embedder else None
         return _remade, (embedder, self.retriever.spec, self.home, *HASHES.items())
 
@@ -155,7 +152,7 @@ def usual_measures(gold: str) -> tuple[str, ...]:
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
     """Return the measures' canonical names, each once; without names, the default measures of the gold.
 
-    UsageError if one looks deeper than the `k` results that are ranked: its value would be that of another measure.
+    UsageError if one looks deeper than the `k` results that are ranked.
     """
     from repoeval_bench.metrics import Measure
 
@@ -166,6 +163,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
             "complete run"
         )
     for measure in measures:
+        # Its value would be that of another measure.
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(
                 f"k={k} ranks fewer chunks than {measure} reads; raise k to {measure.k} or name other measures"

@@ -29,11 +29,9 @@ from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
 NO_EMBEDDER = "none"
 """Stands for the embedder's spec if nothing was embedded."""
 
+# The version after the @ changes with the definition, so that runs of two definitions are never compared.
 PACK = "repoeval@chunking-v1"
-"""The definition of the benchmark: its tasks, queries, gold spans and relevance.
-
-The version after the @ changes with the definition, so that runs of two definitions are never compared.
-"""
+"""The definition of the benchmark: its tasks, queries, gold spans and relevance."""
 
 
 @dataclass(frozen=True, slots=True)

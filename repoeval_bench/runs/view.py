@@ -108,7 +108,6 @@ class RunView:
         )
 
     def __repr__(self) -> str:
-        """Its id; the folder is `run.folder`."""
         return f"<RunView {self.run_id}>"
 
     def query_rows(self) -> Iterator[records.QueryRow]:
@@ -213,28 +212,21 @@ def _ranking(hits: Iterable[Hit]) -> Ranking:
 def current_run(folder: Path) -> RunView | None:
     """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
-    It is also None for a run of a module, program or plug-in, as that code may have changed unnoticed, and for a
-    damaged run.
+    It is also None for a run of a module, program or plug-in, and for a damaged run.
     """
-    if not (folder / records.MANIFEST).is_file():
-        return None
-    try:
+    with suppress(ResultError):  # missing, of another version, or damaged
         run = RunView.open(folder)
-    except ResultError:  # broken, or of another version
-        return None
-    config = run.manifest.config
-    parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
-    if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
-        return None
-    if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
-        return None
-    state = code_state()
-    # Without this package's own metadata it is not known which versions matter.
-    known = versions()[PROJECT] is not None
-    if not known or run.manifest.code != state or state.dirty or run.manifest.versions != versions():
-        return None
-    try:
-        _ = run.scores
-    except ResultError:  # damaged
-        return None
-    return run
+        config = run.manifest.config
+        # Code of a module, program or plug-in may have changed unnoticed.
+        parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
+        if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
+            return None
+        if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
+            return None
+        state = code_state()
+        # Without this package's own metadata it is not known which versions matter.
+        known = versions()[PROJECT] is not None
+        if known and run.manifest.code == state and not state.dirty and run.manifest.versions == versions():
+            _ = run.scores
+            return run
+    return None

@@ -22,8 +22,8 @@ from repoeval_bench.runs.naming import find_run
 if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
+# Beginnings of specs that run code which the client would name.
 _CODE = ("py:", "exec:")
-"""Beginnings of specs that run code which the client would name."""
 
 Chunkers = Annotated[
     list[str], Field(description="Specs to try, such as `ast` or `fixed:max_nws=800`; none: the usual")

@@ -1,8 +1,7 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
 Scores, differences and segments are plain HTML; what belongs to single queries is JSON that the page's own script shows
-as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, and the page's policy runs only this
-script.
+as text. The page's policy runs only this script.
 """
 
 from __future__ import annotations
@@ -184,6 +183,7 @@ def _template() -> Template:
 
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
+        # Names, sources and prompts are untrusted.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
