@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Self, SupportsIndex, overload
+from typing import Literal, Self, SupportsIndex, overload
 
 from pydantic import computed_field
 
 from repoeval_bench.analysis.sign_flips import ALPHA, BORDERLINE, FEWEST_CLUSTERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import Measure, lower_is_better
-from repoeval_bench.runs.records import Headline
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
@@ -191,7 +190,7 @@ class Comparison:
     measure: str
     baseline: str
     treatment: str
-    headline: Headline
+    headline: Literal["micro", "macro"]
     """The mean that decides: `p_adjusted` and `verdict` are about it."""
     primary: bool
     """The measure is the protocol's headline; its tests are a family of their own, one for each pair of runs."""

@@ -286,18 +286,18 @@ def _add_up(total: FloatArray, packed: Packed, tables: FloatArray, first: int, r
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
     """The lowest and highest mean with clusters that were not seen; inf and -inf if the seen ones are enough.
 
-    `values` are the clusters' means. Suppose most have one value and fewer than `_FEW_OTHERS` another. The mean is then
-    the usual value plus the share of the others times their distance, below and above it. The share is taken at the
-    upper end of its 97.5 % interval (Clopper & Pearson 1934). If all have one value, unseen others are taken to score
-    0; a value of 0 stays as it is.
+    `values` are the clusters' means.
     """
     usual, off = _usual_and_off(values)
     if usual is None:
         return np.inf, -np.inf
     n = len(values)
     if not off.any():
+        # Unseen others are taken to score 0; a value of 0 stays as it is.
         ends = sorted((usual, usual - _most_of(0, n) * usual))
         return float(ends[0]), float(ends[1])
+    # The mean is the usual value plus the share of the others times their distance, below and above it. The share is
+    # taken at the upper end of its 97.5 % interval (Clopper & Pearson 1934).
     below, above = off[off < 0], off[off > 0]
     low = usual + _most_of(len(below), n) * below.mean() if len(below) else np.inf
     high = usual + _most_of(len(above), n) * above.mean() if len(above) else -np.inf
@@ -307,14 +307,13 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
 def unseen_p(values: FloatArray) -> float:
     """Return how probable it is, twice over, that clusters which bring the mean to 0 are hardly among those seen.
 
-    As `beyond_seen` does, suppose most clusters have one value, not 0, and fewer than `_FEW_OTHERS` another. The mean
-    is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were seen there.
-    If none was, they are taken to lie `_UNSEEN` beyond 0. The result is twice the probability of so few among n; 0 if
-    the seen ones are enough.
+    0 if the seen ones are enough.
     """
     usual, off = _usual_and_off(values)
     if not usual:
         return 0.0
+    # The mean is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were
+    # seen there, or `_UNSEEN` beyond 0 if none was.
     other = off[off * usual < 0]
     distance = float(np.abs(other).mean()) if len(other) else _UNSEEN + abs(usual)
     share = min(1.0, abs(usual) / distance)

@@ -146,7 +146,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     p, order = np.asarray(p_values, dtype=np.float64), np.argsort(p_values, kind="stable")
     adjusted = np.empty_like(p)
     adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(p), 0, -1) * p[order]))
-    return adjusted.tolist()
+    return [*map(float, adjusted)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.view import RunView
 
 
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 home_option = click.option(
     "--home",
     envvar="REPOEVAL_HOME",
@@ -72,7 +74,7 @@ def _folder_at(location: str | Path, home: Path | None, *, reads: bool) -> Path:
     return results.out
 
 
-def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _out(meaning: str, *, reads: bool = False) -> _Decorator:
     """Add --out; the command gets a folder (a Path), see `_folder_at`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -96,11 +98,8 @@ runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fe
 
 
 def request_options(
-    model: type[Request],
-    *,
-    several: Collection[str] = (),
-    only: Collection[str] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    model: type[Request], *, several: Collection[str] = (), only: Collection[str] | None = None
+) -> _Decorator:
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
     `several`: fields that may be given more than once. `only`: the fields that the command reads.
@@ -223,9 +222,7 @@ def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunR
     return [RunRequest.of({**fields, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
 
 
-def _option(
-    name: str, option: Flag, field: FieldInfo, *, several: bool
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(name: str, option: Flag, field: FieldInfo, *, several: bool) -> _Decorator:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
     settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar}
@@ -309,7 +306,7 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})
 
 
-def depth_option(meaning: str) -> Callable[..., Any]:
+def depth_option(meaning: str) -> _Decorator:
     """Add -k (int or None): the depth of the rankings; None means 10, or what the run ranks if that is less."""
     return click.option(
         "-k",
@@ -377,7 +374,7 @@ def append_summary(path: Path, markdown: str) -> None:
         stream.write(markdown)
 
 
-def measures_option(meaning: str) -> Callable[..., Any]:
+def measures_option(meaning: str) -> _Decorator:
     """Add --measure (measures: a tuple of names), which may be repeated."""
     return click.option("--measure", "-m", "measures", multiple=True, metavar="NAME", help=meaning)
 

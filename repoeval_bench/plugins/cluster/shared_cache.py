@@ -4,24 +4,18 @@ A block is two objects, named by the digests of both. `.block` has the header, t
 their seals; `.keys` has the keys again. The database of a cache is never in such a store; each machine keeps its own.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, unsealed
-
-if TYPE_CHECKING:
-    from repoeval_bench.plugins.cluster.object_store import ObjectStore
-
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 FOLDER = "vectors"
 """Folder of the blocks in a store."""

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import file_digest
+from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -78,8 +78,11 @@ def import_run(
 
 def _digest(path: Path) -> str:
     """Hash the content of a file, unpacked."""
+    digest = sha256()
     with json_reader.opened(path) as stream:
-        return file_digest(stream, "sha256").hexdigest()
+        while block := stream.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _rankings(rows: Mapping[str, LogRow]) -> dict[str, list[tuple[str, float]]]:

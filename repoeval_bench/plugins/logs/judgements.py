@@ -160,8 +160,7 @@ def read_calibration(path: Path) -> Calibration:
 def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) -> tuple[float, Interval]:
     """Return the corrected share and its 95 % interval, neither clipped nor rounded; no interval if `size` is None.
 
-    (apparent + specificity - 1) / (sensitivity + specificity - 1). The interval is eq. 16 of Lang & Reiczigel:
-    Agresti & Coull's adjustment of all three shares, a shift, and the delta method's standard error.
+    (apparent + specificity - 1) / (sensitivity + specificity - 1).
     """
     from scipy.special import ndtri
 
@@ -169,6 +168,8 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
     value = (apparent + sp - 1) / (se + sp - 1)
     if size is None:
         return value, None
+    # Eq. 16 of Lang & Reiczigel: Agresti & Coull's adjustment of all three shares, a shift, and the delta method's
+    # standard error.
     z = float(ndtri((1 + LEVEL) / 2))
     n, n_se, n_sp = size + z**2, calibration.n_relevant + 2, calibration.n_other + 2
     p = (size * apparent + z**2 / 2) / n

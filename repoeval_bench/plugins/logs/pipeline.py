@@ -168,13 +168,14 @@ def false_evidence(log: JudgedLog) -> Section:
 
 
 def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
-    """Return the share of pairs in which the answerable query scores higher, ties for half, with DeLong's interval.
+    """Return the share of pairs in which the answerable query scores higher, ties for half, with its interval.
 
-    DeLong, DeLong and Clarke-Pearson 1988; each query is by itself. No interval for fewer than two of either.
+    No interval for fewer than two of either.
     """
     wins = (answerable[:, None] > others) + 0.5 * (answerable[:, None] == others)
     value, ci = float(wins.mean()), None
     if min(wins.shape) > 1:
+        # DeLong, DeLong and Clarke-Pearson 1988; each query is by itself.
         parts = (wins.mean(axis=1), wins.mean(axis=0))
         error = 1.96 * sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
         ci = max(0.0, value - error), min(1.0, value + error)
