@@ -109,10 +109,7 @@ def _cluster_sums(values: FloatArray, clusters: Sequence[Hashable]) -> tuple[Flo
 
 
 def intervals(sample: Sample, rng: np.random.Generator, flips: int = INTERVAL_FLIPS) -> list[Interval]:
-    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
-
-    None where the clusters are too few to bound it: that takes six.
-    """
+    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject."""
     return bounded(flip_signs(*sample.parts(), rng, flips=flips), sample.n_clusters)
 
 

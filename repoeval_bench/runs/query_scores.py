@@ -35,23 +35,23 @@ GROUP = "group of files"
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QueryScores:
-    """The queries of a run in stored order, with the data that statistics need of each.
-
-    `repos` are the groups of the macro mean. Tests flip signs by `clusters`; `clustered_by` says where they come from:
-    a field of the gold or the log, else `file` (the gold's files), else `query`. A query without a known cluster is
-    `Alone`. `gold_files` are the files of each query's gold, empty if they are not known. `values` is measure ->
-    float64 (n_queries,). `facts` is name -> one fact per query; if the gold's `language` was not stored, it is read
-    from `gold_files`. `query_sha256` is the hash of each query's text, None if it was not stored.
-    """
+    """The queries of a run in stored order, with the data that statistics need of each."""
 
     query_ids: tuple[str, ...]
     repos: tuple[str, ...]
+    """The groups of the macro mean."""
     clusters: tuple[Hashable, ...]
+    """Tests flip signs by them; a query without a known one is `Alone`."""
     clustered_by: str
+    """A field of the gold or the log, else `file` (the gold's files), else `query`."""
     gold_files: tuple[tuple[str, ...], ...]
+    """The files of each query's gold, empty if they are not known."""
     values: Mapping[str, FloatArray]
+    """Measure -> float64 (n_queries,)."""
     facts: Mapping[str, Sequence[Fact]]
+    """Name -> one fact per query; if the gold's `language` was not stored, it is read from `gold_files`."""
     query_sha256: tuple[str | None, ...]
+    """The hash of each query's text, None if it was not stored."""
 
     @classmethod
     def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
