@@ -7,18 +7,17 @@ queries.jsonl.gz   for each query, the characters that the model read and the go
 An imported run does not have them.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
@@ -28,11 +27,8 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.protocols.uses import used_of
+from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.runs.records import Record
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"

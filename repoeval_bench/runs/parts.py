@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.embedding.storage import VectorCache
-    from repoeval_bench.protocols.protocol import Protocol
-
 
 RESULTS = Path("results")
 """Folder in which run folders are written by default."""
@@ -84,8 +84,6 @@ def _made(embedder: str | None, retriever: str, home: Path | None) -> Parts:
 
 def vectors_folder(home: Path | None = None) -> Path:
     """Return the folder of the vector cache in `home`."""
-    from repoeval_bench.dataset.home import data_home
-
     return data_home(home) / "vectors"
 
 
@@ -121,7 +119,6 @@ def kinds() -> dict[str, Kind[Any]]:
     from repoeval_bench.chunkers.registry import CHUNKERS
     from repoeval_bench.embedding.registry import EMBEDDERS
     from repoeval_bench.metrics.definition import MEASURES
-    from repoeval_bench.protocols.protocol import PROTOCOLS
 
     listed: tuple[Kind[Any], ...] = (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS, PROTOCOLS, MEASURES)
     return {kind.name: kind for kind in listed}

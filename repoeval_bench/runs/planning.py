@@ -1,25 +1,26 @@
 """Plan runs without a model: the data that they share, the tasks that are scored, the queries, and the chunks."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
+from repoeval_bench.core.benchmark import Benchmark, Query, Task
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.parts import Chunker, Embedder, Role
+from repoeval_bench.core.run import Fact
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.assembly import published_subset, with_fingerprint, without_tasks_of_tests
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.plain import without_tasks
 from repoeval_bench.dataset.reading.sampling import part_of
-from repoeval_bench.metrics import inputs_of
+from repoeval_bench.embedding.registry import TextEncoder
+from repoeval_bench.metrics import Lines, inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import gold_in_query, make_queries
@@ -27,19 +28,10 @@ from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
-from repoeval_bench.runs.parts import chunker_under, make_embedder
+from repoeval_bench.runs.parts import Parts, chunker_under, make_embedder
+from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Query, Task
-    from repoeval_bench.core.parts import Chunker, Embedder, Role
-    from repoeval_bench.core.run import Fact
-    from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.registry import TextEncoder
-    from repoeval_bench.metrics import Lines
-    from repoeval_bench.runs.parts import Parts
-    from repoeval_bench.runs.records import RunConfig
-    from repoeval_bench.runs.results import Results
+from repoeval_bench.runs.results import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,7 +294,7 @@ class Materials:
         self._shared = results.vectors(home)
         self._benchmark = benchmark
         self._embedder = embedder
-        self._embedders: dict[str, CachedEmbedder] = {}
+        self._embedders: dict[str, Embedder] = {}
         self._settings: dict[tuple[RunRequest, int | None], Setting] = {}
 
     @cached_property
