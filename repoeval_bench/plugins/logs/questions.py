@@ -278,9 +278,9 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
             raise ResultError(f"{where}: {fault}; give ContextBench's Parquet") from fault
 
 
-# Gains of the two kinds of answers; upstream counts both as relevant.
 # Semble's annotations: a JSON list for each repository, named after it, or a folder of such files. Read from
 # `benchmarks/data.py` of MinishLab/semble, version 0.7.
+# Gains of the two kinds of answers; upstream counts both as relevant.
 RELEVANT, SECONDARY = 2.0, 1.0
 
 
