@@ -100,7 +100,7 @@ class Job:
     """It can be pickled, and returns the run's id."""
 
     def __call__(self, placed: Placed | None = None) -> Finished:
-        """Make the run in this process; an error is part of the result, so that it ends no other job.
+        """Make the run in this process; an error is part of the result.
 
         `placed`, which is hashable, decides where encoders compute, see `make_embedder`.
         """
@@ -114,7 +114,7 @@ class Job:
                     run_id = self.make(materials)
                 finally:
                     materials.share()
-            except BenchError as raised:
+            except BenchError as raised:  # not raised again: it would end the other jobs
                 # A grammar that is not installed is a failure, as another machine may have it.
                 is_unknown = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
                 error = (LanguageError if is_unknown else ChunkError)(str(raised))

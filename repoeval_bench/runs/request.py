@@ -129,10 +129,10 @@ class Request(BaseModel):
 
 
 def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return each value once; all of them if one cannot be compared, as no field takes that one."""
+    """Return each value once; all of them if one cannot be hashed."""
     try:
         return tuple(dict.fromkeys(values))
-    except TypeError:
+    except TypeError:  # no field takes such a value
         return tuple(values)
 
 

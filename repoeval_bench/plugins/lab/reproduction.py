@@ -184,11 +184,12 @@ def _of_model(embedder: str) -> _PlannedRun:
 
 
 def _precise(**fields: str) -> RunRequest:
-    """Return a request in single precision, so that the page does not depend on the processor."""
+    """Return a request in single precision."""
     request = RunRequest.of(fields)
     if not request.needs_vectors:
         return request
     spec = Spec.parse(request.embedder)
+    # So the page does not depend on the processor.
     precise = format_spec(spec.name, {**spec.params, "precision": "fp32"}, spec.target)
     return request.model_copy(update={"embedder": precise})
 
