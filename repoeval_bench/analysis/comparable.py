@@ -14,6 +14,7 @@ from repoeval_bench.runs.view import RunView
 PARTS = ("chunker", "embedder", "retriever", "completion")
 """The parts that two compared runs may differ in."""
 
+# Fields of a stored request that two compared runs may differ in. Any other field, a new one too, is compared.
 _MAY_DIFFER = frozenset(
     {
         *PARTS,
@@ -23,10 +24,9 @@ _MAY_DIFFER = frozenset(
         *("dataset", "fingerprint", "choices", "embedder_identity", "retriever_identity"),
     }
 )
-"""Fields of a stored request that two compared runs may differ in. Any other field, a new one too, is compared."""
 
+# Names that an error lists.
 _SHOWN = 5
-"""Names that an error lists."""
 
 
 def run_names(runs: Sequence[RunView]) -> list[str]:
@@ -95,9 +95,9 @@ def scores_nothing(measure: str, means: Sequence[float]) -> bool:
 def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
     """Raise a UsageError that lists every difference, unless both runs of each pair answer one question.
 
-    That is the same protocol, data, queries and depth. The later run of a pair is reported once, beside the first run
-    that it differs from; nothing else is reported of such a run.
+    That is the same protocol, data, queries and depth.
     """
+    # The later run of a pair is reported once, beside the first run that it differs from.
     unlike_runs: dict[object, tuple[str, list[str]]] = {}
     for baseline, run in pairs:
         if unlike_runs.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
@@ -134,12 +134,10 @@ def _differences(baseline: RunView, run: RunView) -> list[str]:
 
 
 def _question(run: RunView) -> dict[str, object]:
-    """Return what a run states of its question: protocol, depth, and every field of its request that may not differ.
-
-    An imported run states no request, and is held to its queries and its gold alone.
-    """
+    """Return what a run states of its question: protocol, depth, and every field of its request that may not differ."""
     config = run.manifest.config
     stated: dict[str, object] = {}
+    # An imported run states no request, and is held to its queries and its gold alone.
     if config is not None:
         stated = {name: getattr(config, name) for name in type(config).model_fields if name not in _MAY_DIFFER}
         stated |= {choice: getattr(config.choices, choice) for choice in CHOICES}

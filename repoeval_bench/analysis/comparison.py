@@ -6,19 +6,11 @@ from itertools import combinations
 
 import numpy as np
 
+from repoeval_bench.analysis import records
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
-from repoeval_bench.analysis.records import (
-    AdjustedP,
-    Comparison,
-    Comparisons,
-    MeanDifference,
-    Outcome,
-    enough_for_equality,
-    judge,
-)
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, effective_clusters, holm
+from repoeval_bench.analysis.statistics import Sample, bounded, effective_clusters, holm, seeded
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import lower_is_better
@@ -45,11 +37,10 @@ def compare(
     *,
     measures: str | Sequence[str] = (),
     equivalence: float | None = None,
-) -> Comparisons:
+) -> records.Comparisons:
     """Compare every pair of `runs`, or each with `baseline`, as `repoeval_bench.compare` promises.
 
-    Adjusted over all pairs, a verdict also holds for a run that was picked by its scores. All shared measures are
-    tested, those that `measures` names are returned.
+    All shared measures are tested, those that `measures` names are returned.
     """
     check_margin(equivalence)
     given = runs if baseline is None else [baseline, *runs]
@@ -77,10 +68,11 @@ def compare(
         margin=equivalence,
         against_baseline=baseline is not None,
     )
+    # Adjusted over all pairs, a verdict also holds for a run that was picked by its scores.
     columns = [_Column(measure, a, b) for a, b in pairs for measure in every]
     flips = _flipped(table, columns)
     comparisons = _comparisons(table, columns, flips, _tests(table, columns, flips[table.headline]))
-    return Comparisons(comparison for comparison in comparisons if comparison.measure in named)
+    return records.Comparisons(comparison for comparison in comparisons if comparison.measure in named)
 
 
 def leads(
@@ -92,7 +84,7 @@ def leads(
     measure: str,
     over: Headline,
     means: Mapping[Headline, Sequence[float]] | None = None,
-) -> Comparisons:
+) -> records.Comparisons:
     """Compare the `best` column with each other one only, but adjust p over all pairs.
 
     `values` is float64 (n_queries, n_runs) of the primary measure; its rows are the queries of `scores`. `means` are
@@ -156,16 +148,11 @@ class _Table:
         return np.asarray(self.columns[:, treatment] - self.columns[:, baseline])
 
 
-_Flip = tuple[MeanDifference, AdjustedP]
-"""A difference of means, and its strict p with what it may be."""
+# A difference of means, and its strict p with what it may be.
+_Flip = tuple[records.MeanDifference, records.AdjustedP]
 
-_Test = tuple[AdjustedP | None, int]
-"""The adjusted p of a difference, None where it is not tested, and the size of its family."""
-
-
-def _rng() -> np.random.Generator:
-    """Return a new generator: every part has its own, so leaving one out does not change another's flips."""
-    return np.random.default_rng(SEED)
+# The adjusted p of a difference, None where it is not tested, and the size of its family.
+_Test = tuple[records.AdjustedP | None, int]
 
 
 def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, intervals: bool = True) -> list[_Flip]:
@@ -173,14 +160,14 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
     scores = table.scores
     sample = Sample.of(table.columns, scores.clusters, scores.repos, over)
     pairs = np.array([table.positions(column) for column in columns], dtype=np.int64).reshape(-1, 2)
-    flipped = flip_signs(*sample.parts(), _rng(), pairs=pairs, intervals=intervals)
+    flipped = flip_signs(*sample.parts(), seeded(), pairs=pairs, intervals=intervals)
     means = sample.mean()[pairs]
     differences = (means[:, 1] - means[:, 0]).tolist()
     p_values = zip(flipped.p.tolist(), bounded(flipped, sample.n_clusters), strict=True)
     strict = zip(flipped.p_strict.tolist(), flipped.least.tolist(), flipped.most.tolist(), strict=True)
     return [
         (
-            MeanDifference(
+            records.MeanDifference(
                 baseline=table.means[over][baseline],
                 treatment=table.means[over][treatment],
                 difference=difference,
@@ -188,7 +175,7 @@ def _flip(table: _Table, columns: Sequence[_Column], over: Headline, *, interval
                 p=p,
                 p_strict=ends[0],
             ),
-            AdjustedP(*ends),
+            records.AdjustedP(*ends),
         )
         for (baseline, treatment), difference, (p, ci), ends in zip(
             pairs.tolist(), differences, p_values, strict, strict=True
@@ -213,13 +200,13 @@ def _tests(table: _Table, columns: Sequence[_Column], flips: Sequence[_Flip]) ->
         family = [i for i in tested if (columns[i].measure == table.primary) is first]
         adjusted = (holm([getattr(flips[i][1], end) for i in family]) for end in ("p", "least", "most"))
         for i, *ends in zip(family, *adjusted, strict=True):
-            tests[i] = AdjustedP(*ends), len(family)
+            tests[i] = records.AdjustedP(*ends), len(family)
     return tests
 
 
 def _comparisons(
     table: _Table, columns: Sequence[_Column], flips: Mapping[Headline, Sequence[_Flip]], tests: Sequence[_Test]
-) -> Comparisons:
+) -> records.Comparisons:
     """Return the record of each difference, from its flips and its test."""
     scores, headline = table.scores, table.headline
     by_cluster = {over: Sample.of(table.columns[:, :1], scores.clusters, scores.repos, over) for over in MEANS}
@@ -227,14 +214,14 @@ def _comparisons(
     of_primary = [i for i, column in enumerate(columns) if column.measure == table.primary]
     # The factor from a p to its adjusted p. Influence is asked of significant differences alone, so others have 0.
     factors = [
-        p.p / flips[headline][i][1].p if p is not None and p.outcome() is Outcome.BETTER else 0.0
+        p.p / flips[headline][i][1].p if p is not None and p.outcome() is records.Outcome.BETTER else 0.0
         for i in of_primary
         for p, _ in [tests[i]]
     ]
     differences = [table.difference(columns[i]) for i in of_primary]
-    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, _rng)
+    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, seeded)
     influence_of = dict(zip(of_primary, without, strict=True))
-    comparisons = Comparisons()
+    comparisons = records.Comparisons()
     for i, column in enumerate(columns):
         by_file, by_repository = influence_of.get(i, (None, None))
         difference, lower = table.difference(column), lower_is_better(column.measure)
@@ -242,9 +229,9 @@ def _comparisons(
         (p, family), margin, mean = tests[i], table.margin, flips[headline][i][0]
         inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
         # With very few clusters, even an interval of no width does not show that two runs are equal.
-        enough = enough_for_equality(n_clusters, margin, ties=not difference.any())
+        enough = records.enough_for_equality(n_clusters, margin, ties=not difference.any())
         comparisons.append(
-            Comparison(
+            records.Comparison(
                 measure=column.measure,
                 baseline=table.names[column.baseline],
                 treatment=table.names[column.treatment],
@@ -261,7 +248,7 @@ def _comparisons(
                 effective_clusters=effective,
                 clustered_by=scores.cluster_kind,
                 family=family,
-                verdict=judge(
+                verdict=records.judge(
                     mean.difference,
                     p,
                     lower=lower,

@@ -24,7 +24,7 @@ from repoeval_bench.analysis.shrinkage import (
     shrink,
     with_unmeasured,
 )
-from repoeval_bench.analysis.statistics import SEED, Sample
+from repoeval_bench.analysis.statistics import Sample, seeded
 from repoeval_bench.analysis.verdicts import READ, leads_of
 from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
 from repoeval_bench.core.parts import Snippet
@@ -66,11 +66,11 @@ class SizedChunker:
         return self.name if self.size is None else f"{self.name} at {self.size:,}"
 
 
+# The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`.
 DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
-"""The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`."""
 
+# The same where the bundled model ranks: it reads 256 tokens of a chunk, about half of 1,000 characters.
 MODEL_DEFAULT = SizedChunker(name="ast", size=500, spec="ast:max_nws=630")
-"""The same where the bundled model ranks: it reads 256 tokens of a chunk, about half of 1,000 characters."""
 
 
 class Evidence(Record):
@@ -348,19 +348,19 @@ def provisional_choice(
     if len(finished) < 2:
         return None
     measured = evidence_of(request, finished, 0.0, language, reference_sets)
-    return None if measured.evidence.n_queries < FEWEST_TASKS else decide(measured.posterior, _rng()).choice.name
+    return None if measured.evidence.n_queries < FEWEST_TASKS else decide(measured.posterior, seeded()).choice.name
 
 
 def _prior(
     reference_sets: ReferenceSets, language: str, request: RunRequest, chunkers: Sequence[SizedChunker]
 ) -> Prior:
-    """Return the prior of the chunkers."""
     candidates = [(Spec.parse(candidate.name).name, candidate.size or candidate.like) for candidate in chunkers]
     return reference_sets.prior(language, request.protocol, _ranked_by(request), candidates)
 
 
 def _ranked_by(request: RunRequest) -> str:
-    """Return the name of what ranks; reference scores by vectors are those of the bundled model alone."""
+    """Return the name of what ranks."""
+    # Reference scores by vectors are those of the bundled model alone.
     retriever, embedder = (Spec.parse(spec).name for spec in (request.retriever, request.embedder))
     return embedder if request.needs_vectors and embedder != EMBEDDER else retriever
 
@@ -393,7 +393,7 @@ def conclude(
         now = next((candidate for candidate in candidates.values() if candidate.label == current), None)
         return with_default(reference_sets, requests, languages=languages, now=now, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
-    decision = decide(posterior, _rng())
+    decision = decide(posterior, seeded())
     others = _unmeasured(candidates)
     all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
     prior = partial(_prior, reference_sets, next(iter(languages)))
@@ -415,7 +415,7 @@ def with_default(
     requests: Sequence[RunRequest],
     *,
     languages: Mapping[str, float],
-    now: SizedChunker | None = None,
+    now: SizedChunker | None,
     **facts: Any,
 ) -> Recommendation:
     """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories.
@@ -432,7 +432,7 @@ def with_default(
         RunRequest(protocol=protocol, retriever="bm25") for protocol in PURPOSES["both"]
     ]
     prior_of = partial(_prior, reference_sets, language)
-    decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), _rng())
+    decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), seeded())
     retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
     by_model = any(one.needs_vectors and Spec.parse(one.embedder).name == EMBEDDER for one in requests)
     default = MODEL_DEFAULT if by_model else DEFAULT
@@ -459,10 +459,6 @@ def with_default(
         setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
         **facts,
     )
-
-
-def _rng() -> np.random.Generator:
-    return np.random.default_rng(SEED)
 
 
 def _with_tests(measured: Measured, choice: str) -> Evidence:
@@ -541,7 +537,7 @@ def _ranked(
             prior = prior_of(one.request, [*known, candidate])
             own = restricted_to(one.posterior, posterior.names)
             parts.append((one.evidence.protocol, with_unmeasured(own, prior, candidate.label)))
-        ranked.append((decide(combine(parts), _rng()).candidate(candidate.label), False))
+        ranked.append((decide(combine(parts), seeded()).candidate(candidate.label), False))
     return sorted(ranked, key=lambda pair: (pair[0].name != decision.choice.name, pair[0].expected_loss))
 
 

@@ -1,7 +1,4 @@
-"""Checks of `gate`: a run against limits, by its intervals and latencies, and a chosen setting on later commits.
-
-A file of either is checked as a whole, so that all mistakes are reported at once.
-"""
+"""Checks of `gate`: a run against limits, by its intervals and latencies, and a chosen setting on later commits."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -42,7 +39,7 @@ class ScoreGate(Strict):
     measure: str
     at_least: _Finite | None = None
     max_drop: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = Field(None, validate_default=True)
-    mean: Literal["micro", "macro"] | None = None
+    mean: Headline | None = None
     segment: Annotated[dict[str, str | int | float | bool], Field(min_length=1, max_length=1)] | None = None
 
     @field_validator("measure")

@@ -7,26 +7,21 @@ import numpy as np
 from repoeval_bench.analysis.records import AdjustedP, Carrier, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
-from repoeval_bench.runs.query_scores import QueryScores
+from repoeval_bench.runs.query_scores import DIGITS, QueryScores
 from repoeval_bench.runs.records import Headline
 
+# Clusters whose absence is tested: those that pull hardest in the direction of the verdict.
 CANDIDATES = 10
-"""Clusters whose absence is tested: those that pull hardest in the direction of the verdict."""
 
+# The limit of a test without a cluster, which Monte-Carlo error alone blurs.
 _LIMIT = (ALPHA, ALPHA)
-"""The limit of a test without a cluster, which Monte-Carlo error alone blurs."""
-
-_DIGITS = 12
-"""Pulls are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 def differences_without(sample: Sample) -> FloatArray:
-    """The means of the sample's only column without one cluster, float64 (n_clusters,).
-
-    If a cluster is all of its group, the group is left out with it; NaN where nothing is left.
-    """
+    """The means of the sample's only column without one cluster, float64 (n_clusters,); NaN where nothing is left."""
     sums, counts, groups = sample.sums[:, 0], sample.counts, sample.groups
     group_sums, group_counts = np.bincount(groups, sums), np.bincount(groups, counts)
+    # If a cluster is all of its group, the group is left out with it.
     alone = group_counts[groups] - counts <= 0
     means = group_sums / group_counts
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -124,13 +119,11 @@ def influence(
 
 
 def _tests(parts: FloatArray, factors: Sequence[float], rng: np.random.Generator) -> list[AdjustedP]:
-    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns).
-
-    Signs are flipped where a bound of p does not show that the difference is significant.
-    """
+    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns)."""
     bounds = [most_p(column) for column in parts.T]
     tests = [AdjustedP(bound, 0.0, bound) for bound in bounds]
     columns = list(zip(tests, factors, strict=True))
+    # Signs are flipped where a bound of p does not show that the difference is significant.
     open_ = [i for i, (test, factor) in enumerate(columns) if test.times(factor).outcome(_LIMIT) is not Outcome.BETTER]
     if open_:
         flipped = flip_signs(parts[:, open_], np.zeros(len(parts)), rng, intervals=False)
@@ -145,13 +138,14 @@ def strongest_influence(
     """Return the influence of clusters, each with its name, its pull and the p of the test without it.
 
     Of those without which the difference is not significant, the one that pulls hardest is named, then the first by
-    name. This order does not depend on drawn flips, as p does.
+    name.
     """
-    adjusted = [(-round(pull, _DIGITS), name, p.times(factor)) for name, pull, p in without_each]
+    adjusted = [(-round(pull, DIGITS), name, p.times(factor)) for name, pull, p in without_each]
     outcomes = {p.outcome(_LIMIT) for _, _, p in adjusted}
     doubtful = Outcome.BORDERLINE in outcomes
     if Outcome.NOT_SIGNIFICANT not in outcomes:
         return Influence(low=low, high=high, doubtful=doubtful)
+    # Not the one with the largest p, as that depends on drawn flips.
     _, name, p = min(
         (row for row in adjusted if row[2].outcome(_LIMIT) is Outcome.NOT_SIGNIFICANT), key=lambda row: row[:2]
     )

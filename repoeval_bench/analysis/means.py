@@ -11,14 +11,15 @@ from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.metrics import BUDGETS, Measure, score_run
+from repoeval_bench.runs.query_scores import DIGITS
 from repoeval_bench.runs.view import RunView
 
 CUTOFFS = (1, 3, 5, 10, 20, 50)
 K_MEASURES = (*(f"recall@{k}" for k in CUTOFFS), *(f"ndcg@{k}" for k in CUTOFFS), "recall_auc@50")
 """The measures of a sweep of k."""
 
+# Values of k: every one up to 10, then fewer, as the curve flattens.
 RANKS = (*range(1, 11), 12, 14, 16, 18, *range(20, 51, 5), *range(60, 101, 10))
-"""Values of k: every one up to 10, then fewer, as the curve flattens."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +80,17 @@ def _curve(run: RunView, values: FloatArray, positions: tuple[int, ...]) -> Curv
 def knee(values: Sequence[float], cutoffs: Sequence[int]) -> int | None:
     """The k at which a curve over k bends: farthest above the line between its ends (Satopaa et al. 2011).
 
-    `values` are the curve at each of `cutoffs`, which rise. Beyond the knee another retrieved chunk brings less than on
-    average. Of several that are equally far the first; None where the curve does not rise, or has fewer than three
-    points.
+    `values` are the curve at each of `cutoffs`, which rise. Of several that are equally far the first; None where the
+    curve does not rise, or has fewer than three points.
     """
+    # Beyond the knee another retrieved chunk brings less than on average.
     curve = np.asarray(values, dtype=np.float64)
     positions = np.asarray(cutoffs)
     if len(curve) < 3 or curve[-1] - curve[0] <= 1e-12:
         return None
     height = (curve - curve[0]) / (curve[-1] - curve[0])
     along = (positions - positions[0]) / (positions[-1] - positions[0])
-    # Rounded, for of points that are equally far the last bits would choose.
-    return int(positions[np.argmax(np.round(height - along, 12))])
+    return int(positions[np.argmax(np.round(height - along, DIGITS))])
 
 
 def sweep_row(run: RunView) -> dict[str, Any]:

@@ -50,12 +50,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class AdjustedP:
-    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors.
-
-    Holm's adjustment grows with each p, so `least` and `most` also cover all ranks that the family may have.
-    """
+    """A p that Holm adjusted, and the least and the most that it may be: the p of drawn flips have errors."""
 
     p: float
+    # Holm's adjustment grows with each p, so these also cover all ranks that the family may have.
     least: float
     most: float
 
@@ -130,11 +128,9 @@ def judge(
 
 
 def enough_for_equality(n_clusters: int, margin: float | None, *, ties: bool) -> bool:
-    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them.
-
-    Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance that
-    n clusters include none of these is (1 - margin)^n.
-    """
+    """Return whether `n_clusters` can show two means to be equal; `ties`: both runs score the same in all of them."""
+    # Let a share of all clusters as large as the margin differ by 1: then the means differ by the margin. The chance
+    # that n clusters include none of these is (1 - margin)^n.
     return n_clusters >= FEWEST_CLUSTERS and (not ties or (margin is not None and (1 - margin) ** n_clusters < ALPHA))
 
 

@@ -1,6 +1,7 @@
 """Scores of segments of a run's queries, and how a difference varies between segments."""
 
 import math
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -23,8 +24,8 @@ from repoeval_bench.runs.view import RunView
 UNKNOWN = "unknown"
 """Name of the segment whose queries lack the fact."""
 
+# Up to this many different numbers are segments of their own; more are cut into quarters.
 _FEW = 6
-"""Up to this many different numbers are segments of their own; more are cut into quarters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,11 +124,9 @@ def compare_segments(
     runs = baseline, treatment
     (measure,) = shared_measures(runs, [measure or headline_measure(runs)])
     check_comparable([runs])
-    scores = together([baseline.scores, treatment.scores])[0]
-    parts = _parts(scores, by)
-    names = run_names(runs)
-    over = baseline.metrics.headline
-    differences = segment_differences(scores, treatment.scores, parts, measure, over)
+    scores, other = together([baseline.scores, treatment.scores])
+    names, over = run_names(runs), baseline.metrics.headline
+    differences = segment_differences(scores, other, _parts(scores, by), measure, over)
     return SegmentComparison(
         baseline=names[0],
         treatment=names[1],
@@ -167,11 +166,12 @@ def split(scores: QueryScores, by: str) -> list[Segment]:
         labels = _labels(scores.facts[by])
     else:
         raise UsageError(nearest("segment", by, segment_names(scores)))
-    positions: dict[str, list[int]] = {}
+    positions: dict[str, list[int]] = defaultdict(list)
     for position, label in enumerate(labels):
-        positions.setdefault(label, []).append(position)
-    order = list(dict.fromkeys(sorted(labels, key=_sort_key)))
-    return [Segment(by, label, np.array(positions[label], dtype=np.int64)) for label in order]
+        positions[label].append(position)
+    return [
+        Segment(by, label, np.array(positions[label], dtype=np.int64)) for label in sorted(positions, key=_sort_key)
+    ]
 
 
 def find(scores: QueryScores, by: str, name: str) -> Segment:
@@ -194,13 +194,12 @@ def segment_differences(
 ) -> list[SegmentDifference]:
     """Paired differences (treatment - baseline) of the mean `over` within each of the baseline's segments.
 
-    Both hold the same queries; they are paired by id.
+    Both are results of one `together`.
     """
-    joined, other = together([baseline, treatment], baseline.query_ids)
-    base = joined.values[measure]
-    both = np.column_stack([other.values[measure] - base, base])
-    overall = float(Sample.of(both, joined.clusters, joined.repos, over).mean()[0])
-    rows = (_row(joined, part, both, over, FLIPS) for part in segments)
+    base = baseline.values[measure]
+    both = np.column_stack([treatment.values[measure] - base, base])
+    overall = float(Sample.of(both, baseline.clusters, baseline.repos, over).mean()[0])
+    rows = (_row(baseline, part, both, over, FLIPS) for part in segments)
     return [
         SegmentDifference(
             **counts,
@@ -226,10 +225,10 @@ def furthest_apart(
     differences: Iterable[SegmentDifference],
 ) -> tuple[SegmentDifference, SegmentDifference] | None:
     """The lowest and the highest difference of the fact by which it varies most, if their intervals do not overlap."""
-    by: dict[str, list[SegmentDifference]] = {}
+    by: dict[str, list[SegmentDifference]] = defaultdict(list)
     for one in differences:
         if one.ci:
-            by.setdefault(one.by, []).append(one)
+            by[one.by].append(one)
     ends = []
     for parts in by.values():
         lowest, highest = (pick(parts, key=lambda part: part.difference) for pick in (min, max))
@@ -239,8 +238,8 @@ def furthest_apart(
 
 
 def _labels(column: Sequence[Fact]) -> list[str]:
-    numbers = sorted({float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)})
-    ranges = _quarters(column, numbers) if len(numbers) > _FEW else {}
+    numbers = sorted(float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool))
+    ranges = _quarters(numbers) if len(set(numbers)) > _FEW else {}
     return [label_of(fact, ranges) for fact in column]
 
 
@@ -255,13 +254,13 @@ def label_of(fact: Fact, ranges: Mapping[float, str] = MappingProxyType({})) -> 
     return ranges.get(float(fact), f"{fact:g}")
 
 
-def _quarters(column: Sequence[Fact], numbers: Sequence[float]) -> dict[float, str]:
-    values = [float(fact) for fact in column if isinstance(fact, int | float) and not isinstance(fact, bool)]
+def _quarters(numbers: Sequence[float]) -> dict[float, str]:
+    """Return each of these sorted numbers with the name of its quarter."""
     # `lower` cuts at a value that occurs, so a range such as `3 to 7` is named by values that queries have.
-    cuts = sorted(set(np.quantile(values, [0.25, 0.5, 0.75], method="lower").tolist()))
-    members: dict[int, list[float]] = {}
-    for number in numbers:
-        members.setdefault(int(np.searchsorted(cuts, number)), []).append(number)
+    cuts = np.unique(np.quantile(numbers, [0.25, 0.5, 0.75], method="lower"))
+    members: dict[int, list[float]] = defaultdict(list)
+    for number in dict.fromkeys(numbers):
+        members[int(np.searchsorted(cuts, number))].append(number)
     return {
         number: f"{group[0]:g}" if len(group) == 1 else f"{group[0]:g} to {group[-1]:g}"
         for group in members.values()

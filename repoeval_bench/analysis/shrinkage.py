@@ -12,15 +12,11 @@ expects of x. tau is the standard deviation of a repository's own x around pi, a
 
 That is the James-Stein estimate with a known prior: normal prior, normal means, one weight for all candidates. It has
 the form of Efron and Morris (1975, "Data analysis using Stein's estimator and its generalizations") and of Fay and
-Herriot (1979). V is CR2 (`robust_covariance`). The covariance of few files is uncertain. So that of as many queries of
-other repositories is averaged in, with the weight of `SMOOTHING` files. The choice has the highest score, and so the
-least expected loss. The loss of candidate a is max theta - theta_a.
+Herriot (1979). V is CR2 (`robust_covariance`), smoothed. The choice has the highest score, and so the least expected
+loss. The loss of candidate a is max theta - theta_a.
 
 `ReferenceSets.prior` makes the prior, from scores of chunkers at sizes on sets of other repositories. Any other
-candidate is a mixture of these. A chunker that the set lacks could be any of its chunkers. A size between two of its
-sizes could be either, the nearer the likelier (in octaves). A size an octave or more beyond its sizes could be any of
-them. A mixture's mean is the mean of its parts. Its variance adds the variance between the parts, so an unknown
-candidate follows its own scores more.
+candidate is a mixture of these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,25 +28,25 @@ import numpy as np
 from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
+from repoeval_bench.runs.query_scores import DIGITS
 from repoeval_bench.runs.records import Record
 
 SMOOTHING = 20
 """Files for which the prior's covariance counts beside that of the own ones."""
 
+# A candidate this close to the highest score may be chosen because it is cheaper.
 CLOSE = 0.005
-"""A candidate this close to the highest score may be chosen because it is cheaper."""
 
+# The least share of the choice's tokens that a cheaper candidate saves.
+# Matched sizes differ by up to as much.
 SAVED = 0.1
-"""The least share of the choice's tokens that a cheaper candidate saves; matched sizes differ by up to as much."""
 
+# A probability near 1/2 then has a Monte-Carlo error of 0.005.
 DRAWS = 10_000
-"""Draws of the true scores: a probability near 1/2 then has a Monte-Carlo error of 0.005."""
+"""Draws of the true scores."""
 
 OTHER = "other"
 """The set for languages that no other set has: the mean of all sets."""
-
-_DIGITS = 12
-"""Scores are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -121,7 +117,7 @@ class Decision:
         A candidate counts within `CLOSE` of the highest score and with at least `SAVED` fewer tokens than the choice.
         Those with at most `SAVED` more tokens than the cheapest one cost about the same.
         """
-        least, most = round(self.choice.score - CLOSE, _DIGITS), (1 - SAVED) * (self.choice.tokens or 0.0)
+        least, most = round(self.choice.score - CLOSE, DIGITS), (1 - SAVED) * (self.choice.tokens or 0.0)
         near = [
             (candidate.tokens, candidate)
             for candidate in self.candidates
@@ -140,7 +136,7 @@ def shrink(
 ) -> Posterior:
     """Shrink the means of a sample, a column for each candidate and a cluster for each file, towards the prior.
 
-    `names` are those of the columns, each once; they break ties, and make draws independent of the columns' order.
+    `names` are those of the columns, each once.
     """
     k = len(names)
     if len(set(names)) < k:
@@ -175,6 +171,7 @@ def smoothed_covariance(sample: Sample, noise: FloatArray) -> FloatArray:
     own = _centred(_centred(robust_covariance(sample)).T)
     if not np.isfinite(own).all():
         return np.asarray(expected, dtype=np.float64)
+    # The covariance of few files is uncertain.
     others = sample.n_clusters - 1
     share = others / (others + SMOOTHING)
     return np.asarray(share * own + (1 - share) * expected, dtype=np.float64)
@@ -223,8 +220,6 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
     """One posterior of the candidates that all have: the mean over questions of the mean over a question's own.
 
     Each comes with the question that it answers, a protocol; several of one question are of several retrievers.
-    Retrievers share their queries, so their errors are taken to be the same; those of different questions are
-    independent.
     """
     names = [name for name in posteriors[0][1].names if all(name in posterior.names for _, posterior in posteriors)]
     if not names:
@@ -232,6 +227,7 @@ def combine(posteriors: Sequence[tuple[str, Posterior]]) -> Posterior:
     by_question: dict[str, list[Posterior]] = {}
     for question, posterior in posteriors:
         by_question.setdefault(question, []).append(restricted_to(posterior, names))
+    # Retrievers share their queries, so their errors are taken to be the same.
     questions = [_mean(group, independent=False) for group in by_question.values()]
     return _mean(questions, independent=True)
 
@@ -242,14 +238,14 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
     by_name = sorted(range(len(posterior.names)), key=lambda i: posterior.names[i])
     noise = rng.standard_normal((draws // 2, len(by_name))) @ _root(posterior.covariance[np.ix_(by_name, by_name)])
     # With its mirror image the mean over draws is the score, so the choice does not depend on the draws.
-    drawn = np.round(posterior.score[by_name] + np.concatenate([noise, -noise]), _DIGITS)
+    drawn = np.round(posterior.score[by_name] + np.concatenate([noise, -noise]), DIGITS)
     true = drawn[:, np.argsort(by_name)]
     losses = true.max(axis=1, keepdims=True) - true
     first = losses == 0
 
     def position(i: int) -> tuple[float, float, str]:
         tokens, name = posterior.tokens[i], posterior.names[i]
-        return -round(float(posterior.score[i]), _DIGITS), float("inf") if tokens is None else tokens, name
+        return -round(float(posterior.score[i]), DIGITS), float("inf") if tokens is None else tokens, name
 
     order = sorted(range(len(posterior.names)), key=position)
     choice = true[:, order[0]]
@@ -373,12 +369,13 @@ class ReferenceSets(Record):
         """The prior of candidates, each a chunker and its size in characters, None where it has none.
 
         For a protocol or retriever without scores, all means are 0, and the deviation is the largest that the set's
-        candidates have from 0. Scores by BM25 do not hold for a model, nor the other way round.
+        candidates have from 0.
         """
         questions = self.of_language(language).questions
         matches = [
             question for question in questions if (question.protocol, question.retriever) == (protocol, retriever)
         ]
+        # Scores by BM25 do not hold for a model, nor the other way round.
         if not matches:
             near = [question for question in questions if question.protocol == protocol] or questions
             widest = max(
@@ -403,6 +400,8 @@ def prior_of(
     measured = {key: mean for key, mean in zip(known, question.means, strict=True) if mean is not None}
     of_means = np.array([_shares([*measured], name, size) for name, size in candidates])
     means = np.array([*measured.values()])
+    # A mixture's mean is the mean of its parts. Its variance adds the variance between the parts, so an unknown
+    # candidate follows its own scores more.
     mean = of_means @ means
     shares = np.array([_shares(known, name, size) for name, size in candidates])
     mixed = shares @ noise @ shares.T
@@ -419,6 +418,8 @@ def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> Fl
     """Return the shares of the known candidates in the mixture, float64 (n_known,), 1 in all."""
     sizes = sorted({bin_size for _, bin_size in known})
     of_size = dict.fromkeys(sizes, 1 / len(sizes))
+    # A size between two of the known ones could be either, the nearer the likelier (in octaves). A size an octave or
+    # more beyond them could be any of them.
     if size is not None:
         near = float(np.clip(size, sizes[0], sizes[-1]))
         beyond = min(1.0, abs(log2(size / near)))
@@ -429,6 +430,7 @@ def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> Fl
         }
     is_same = [other == name for other, _ in known]
     is_known = any(is_same)
+    # A chunker that is not known could be any of those that are.
     names = len({other for other, _ in known})
     return np.array(
         [

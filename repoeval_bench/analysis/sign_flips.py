@@ -6,9 +6,8 @@ flip is then as extreme as the observation for all m in an interval. Its two end
 flipped and the mean of the others. So p of "the mean is m" is the share of flips whose interval holds m. The 95 %
 confidence interval is every m with p of at least 0.05 (Hartigan 1969 calls such ends typical values).
 
-Real files are few, of unequal size and skewed, and then p is too small. A verdict therefore has a stricter test:
-`p_strict` divides the difference by 1 + `RESERVE` / sqrt(effective clusters) before it is tested. It is also at least
-the p of `unseen_p`. `scripts/simulate_coverage.py` measures how often that errs.
+A verdict has a stricter test: `p_strict` divides the difference by 1 + `RESERVE` / sqrt(effective clusters) before it
+is tested, and is at least the p of `unseen_p`.
 
 More than `MOST_FLIPPED` clusters are dealt in turn into that many bundles, and a bundle is flipped as one cluster.
 """
@@ -34,8 +33,8 @@ _T = TypeVar("_T")
 
 ALPHA = 0.05
 
+# An adjusted p in here decides nothing: the last bits of another processor's scores can move it over 0.05.
 BORDERLINE = (0.04, 0.0625)
-"""An adjusted p in here decides nothing: the last bits of another processor's scores can move it over 0.05."""
 
 FLIPS = 100_000
 """Flips of a test."""
@@ -46,35 +45,37 @@ EXACT_CLUSTERS = 14
 MOST_FLIPPED = 2_000
 """Most clusters, or bundles of them, whose signs are flipped."""
 
+# With fewer clusters no p is below 0.05, so no interval is bounded.
 FEWEST_CLUSTERS = 6
-"""With fewer clusters no p is below 0.05, so no interval is bounded."""
 
+# With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom.
 FEW_CLUSTERS = 20
-"""With fewer clusters an interval gets a warning: single ones decide it, and it holds the truth too seldom."""
 
+# The strict test divides a difference by 1 + this / sqrt(effective clusters).
+# Real files are few, of unequal size and skewed, and then p is too small. `scripts/simulate_coverage.py` measures how
+# often the strict test errs.
 RESERVE = 1.5
-"""The strict test divides a difference by 1 + this / sqrt(effective clusters)."""
 
 CERTAIN = 4.0
 """A p is taken to be within this many Monte-Carlo standard errors of the drawn one."""
 
+# With fewer clusters off the most common value than this, `beyond_seen` moves the ends.
 _FEW_OTHERS = 10
-"""With fewer clusters off the most common value than this, `beyond_seen` moves the ends."""
 
+# How far a kind of cluster that was not seen is taken to lie on the other side of 0, in `unseen_p`.
 _UNSEEN = 0.25
-"""How far a kind of cluster that was not seen is taken to lie on the other side of 0, in `unseen_p`."""
 
+# Columns whose sums are held at once, under every flip.
 _MOST_COLUMNS = 32
-"""Columns whose sums are held at once, under every flip."""
 
+# Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster.
 _MOST_CELLS = 65_536
-"""Flips x columns that are worked on at once: arrays that stay in the processor's cache are faster."""
 
+# Sums that are computed and looked up at once; more would leave the processor's cache.
 _TABLE_CELLS = 500_000
-"""Sums that are computed and looked up at once; more would leave the processor's cache."""
 
+# Relative rounding error of a sum: a sum in another order counts as equally extreme, and so does one within `SAME`.
 _SLACK = 1e-12
-"""Relative rounding error of a sum: a sum in another order counts as equally extreme, and so does one within `SAME`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -106,13 +107,14 @@ def flip_signs(
     """Flip the signs of clusters: up to `EXACT_CLUSTERS` of them in every way, else in `flips` ways that are drawn.
 
     `parts` is float64 (n_clusters, n_columns), what each cluster adds to the mean; `weights` (n_clusters,) are the
-    clusters' weights, which sum to 1. With weights of 0 the strict test is the plain one. Columns share their flips, so
-    a column's numbers do not depend on the others. `pairs` are positions of columns, int64 (n_pairs, 2): the second
-    column minus the first of each pair is flipped instead. Without `intervals` their ends are NaN.
+    clusters' weights, which sum to 1. With weights of 0 the strict test is the plain one. `pairs` are positions of
+    columns, int64 (n_pairs, 2): the second column minus the first of each pair is flipped instead. Without `intervals`
+    their ends are NaN.
     """
     exact = len(parts) <= EXACT_CLUSTERS
     bundled = _bundled(parts)
     every_subset = (np.arange(2 ** len(parts))[:, None] >> np.arange(len(parts))) & 1 if exact else None
+    # Columns share their flips, so a column's numbers do not depend on the others.
     packed = _drawn_flips(rng, flips, len(bundled)) if every_subset is None else np.packbits(every_subset, axis=1)
     (of_weights,) = _sums(_bundled(weights[:, None]), packed)
     columns = np.arange(parts.shape[1])[:, None] if pairs is None else pairs
@@ -142,8 +144,9 @@ def flip_signs(
     )
 
 
-def fewest_clusters(tests: int = 1) -> int:
-    """Return the fewest clusters with which a test can be significant: the smallest p of n clusters is 2 / 2^n."""
+def fewest_clusters(tests: int) -> int:
+    """Return the fewest clusters with which one of these tests can be significant."""
+    # The smallest p of n clusters is 2 / 2^n.
     return floor(log2(max(1, tests) / BORDERLINE[0])) + 2
 
 
@@ -199,10 +202,8 @@ def _interval(
 
 
 def most_p(own: FloatArray) -> float:
-    """Return what p of a sum of parts, float64 (n_clusters,), does not pass.
-
-    Under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
-    """
+    """Return what p of a sum of parts, float64 (n_clusters,), does not pass."""
+    # Under flips a sum S of parts a has P(|S| >= t) <= 2 exp(-t^2 / (2 sum a^2)) (Hoeffding 1963).
     bundled = _bundled(own)
     squares = float(np.square(bundled).sum())
     # More than 0, so that it has a factor to its adjusted p.
@@ -231,14 +232,13 @@ def _groups(columns: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
 
 
 def _drawn_flips(rng: np.random.Generator, flips: int, n: int) -> Packed:
-    """Return the flip that changes nothing, which is the observation, and then drawn ones."""
     packed = rng.integers(0, 256, (flips, (n + 7) // 8), dtype=np.uint8)
-    packed[0] = 0
+    packed[0] = 0  # the flip that changes nothing, which is the observation
     return packed
 
 
+# The signs that a byte of flips gives its eight clusters, float64 (256, 8).
 _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
-"""The signs that a byte of flips gives its eight clusters, float64 (256, 8)."""
 
 
 def _bundled(of_clusters: FloatArray) -> FloatArray:
@@ -250,25 +250,22 @@ def _bundled(of_clusters: FloatArray) -> FloatArray:
 
 
 def _on_cores(function: Callable[[_T], object], items: Iterable[_T], cells: int) -> None:
-    """Call a function for each item, on all cores: numpy leaves Python's lock to others.
-
-    `cells` is how many numbers are worked on; few are done before a thread has begun.
-    """
+    """Call a function for each item, on all cores; `cells` is how many numbers are worked on."""
+    # Few are done before a thread has begun.
     if cells <= _MOST_CELLS:
         for item in items:
             function(item)
         return
+    # Threads, as numpy leaves Python's lock to others.
     with ThreadPoolExecutor(usable_cores()) as pool:
         for _ in pool.map(function, items):
             pass
 
 
 def _sums(parts: FloatArray, packed: Packed) -> FloatArray:
-    """Return the sums of each column's parts under each flip, float64 (n_columns, n_flips).
-
-    For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks of flips are
-    worked on by all cores; each flip's sum is added up in the order of the clusters, whoever does it.
-    """
+    """Return the sums of each column's parts under each flip, float64 (n_columns, n_flips)."""
+    # For eight clusters at a time the sums under all 256 flips are made once and then looked up. Blocks of flips are
+    # worked on by all cores; each flip's sum is added up in the order of the clusters, whoever does it.
     columns = parts.shape[1]
     filled = np.pad(parts, ((0, -len(parts) % 8), (0, 0))).reshape(-1, 8, columns)
     total = np.zeros((len(packed), columns))
@@ -289,18 +286,18 @@ def _add_up(total: FloatArray, packed: Packed, tables: FloatArray, first: int, r
 def beyond_seen(values: FloatArray) -> tuple[float, float]:
     """The lowest and highest mean with clusters that were not seen; inf and -inf if the seen ones are enough.
 
-    `values` are the clusters' means. Suppose most have one value and fewer than `_FEW_OTHERS` another. The mean is then
-    the usual value plus the share of the others times their distance, below and above it. The share is taken at the
-    upper end of its 97.5 % interval (Clopper & Pearson 1934). If all have one value, unseen others are taken to score
-    0; a value of 0 stays as it is.
+    `values` are the clusters' means.
     """
     usual, off = _usual_and_off(values)
     if usual is None:
         return np.inf, -np.inf
     n = len(values)
     if not off.any():
+        # Unseen others are taken to score 0; a value of 0 stays as it is.
         ends = sorted((usual, usual - _most_of(0, n) * usual))
         return float(ends[0]), float(ends[1])
+    # The mean is the usual value plus the share of the others times their distance, below and above it. The share is
+    # taken at the upper end of its 97.5 % interval (Clopper & Pearson 1934).
     below, above = off[off < 0], off[off > 0]
     low = usual + _most_of(len(below), n) * below.mean() if len(below) else np.inf
     high = usual + _most_of(len(above), n) * above.mean() if len(above) else -np.inf
@@ -310,14 +307,13 @@ def beyond_seen(values: FloatArray) -> tuple[float, float]:
 def unseen_p(values: FloatArray) -> float:
     """Return how probable it is, twice over, that clusters which bring the mean to 0 are hardly among those seen.
 
-    As `beyond_seen` does, suppose most clusters have one value, not 0, and fewer than `_FEW_OTHERS` another. The mean
-    is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were seen there.
-    If none was, they are taken to lie `_UNSEEN` beyond 0. The result is twice the probability of so few among n; 0 if
-    the seen ones are enough.
+    0 if the seen ones are enough.
     """
     usual, off = _usual_and_off(values)
     if not usual:
         return 0.0
+    # The mean is 0 if a share of all clusters lies on the other side, as far from the usual value as those that were
+    # seen there, or `_UNSEEN` beyond 0 if none was.
     other = off[off * usual < 0]
     distance = float(np.abs(other).mean()) if len(other) else _UNSEEN + abs(usual)
     share = min(1.0, abs(usual) / distance)

@@ -16,11 +16,17 @@ from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FEWEST_CLUSTERS, Flipped, FloatArray, flip_signs
 
 LEVEL = 0.95
+# The seed of every interval and test, so that a repeated command gives the same numbers.
 SEED = 20_240_601
-"""The seed of every interval and test, so that a repeated command gives the same numbers."""
 
 INTERVAL_FLIPS = 20_000
 """Flips of an interval beside which no test stands."""
+
+
+def seeded() -> np.random.Generator:
+    """Return a new generator of the seed."""
+    # Every part of an answer has its own, so leaving one out does not change another's flips.
+    return np.random.default_rng(SEED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,8 +34,7 @@ class Sample:
     """Values summed per cluster; the mean is that over groups of the ratio (sum / count) within each group.
 
     `sums` is float64 (n_clusters, n_columns), `counts` float64 (n_clusters,), `groups` int64 (n_clusters,) from 0.
-    One group: the mean over queries (micro). A group per repository: the mean over repositories (macro), and
-    a cluster counts within its repository.
+    One group: the mean over queries (micro). A group per repository: the mean over repositories (macro).
     """
 
     sums: FloatArray
@@ -39,14 +44,14 @@ class Sample:
     @classmethod
     def micro(cls, values: FloatArray, clusters: Sequence[Hashable]) -> Self:
         """Mean over queries; `values` is (n_queries, n_columns) or (n_queries,), `clusters` names each query's."""
-        sums, counts = cluster_sums(values, clusters)
+        sums, counts = _cluster_sums(values, clusters)
         return cls(sums, counts, np.zeros(len(counts), dtype=np.int64))
 
     @classmethod
     def macro(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable]) -> Self:
         """Mean over the groups' means; a cluster that is in two groups counts as one in each."""
         pairs = list(zip(groups, clusters, strict=True))
-        sums, counts = cluster_sums(values, pairs)
+        sums, counts = _cluster_sums(values, pairs)
         names = {group: i for i, group in enumerate(dict.fromkeys(groups))}
         return cls(sums, counts, np.array([names[group] for group, _ in dict.fromkeys(pairs)], dtype=np.int64))
 
@@ -92,13 +97,9 @@ class Sample:
         return np.asarray(np.bincount(self.groups, self.counts)[self.groups] * self.n_groups, dtype=np.float64)
 
 
-def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
-    """Sums (n_clusters, n_columns) and numbers (n_clusters,) of the values of each cluster, float64.
-
-    Clusters are in the order of their first appearance; values without columns are one column.
-    """
-    table = np.asarray(values, dtype=np.float64)
-    table = table.reshape(len(table), -1)
+def _cluster_sums(values: FloatArray, clusters: Sequence[Hashable]) -> tuple[FloatArray, FloatArray]:
+    """Sums (n_clusters, n_columns) and numbers (n_clusters,) of the values of each cluster, by first appearance."""
+    table = values.reshape(len(values), -1)
     order = {cluster: i for i, cluster in enumerate(dict.fromkeys(clusters))}
     index = np.array([order[cluster] for cluster in clusters], dtype=np.int64)
     sums = np.zeros((len(order), table.shape[1]))
@@ -108,10 +109,7 @@ def cluster_sums(values: FloatArray | Sequence[float], clusters: Sequence[Hashab
 
 
 def intervals(sample: Sample, rng: np.random.Generator, flips: int = INTERVAL_FLIPS) -> list[Interval]:
-    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject.
-
-    None where the clusters are too few to bound it: that takes six.
-    """
+    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject."""
     return bounded(flip_signs(*sample.parts(), rng, flips=flips), sample.n_clusters)
 
 
@@ -137,18 +135,15 @@ def mean_intervals(
     Differences of two runs take `FLIPS`, so that their interval is the one that `compare` prints.
     """
     sample = Sample.of(values, clusters, groups, over)
-    return sample.mean().tolist(), intervals(sample, np.random.default_rng(SEED), flips)
+    return sample.mean().tolist(), intervals(sample, seeded(), flips)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down adjustment (1979), in the order given; controls the family-wise error rate."""
-    order = sorted(range(len(p_values)), key=lambda i: p_values[i])
-    adjusted = [0.0] * len(p_values)
-    running = 0.0
-    for step, i in enumerate(order):
-        running = max(running, min(1.0, (len(p_values) - step) * p_values[i]))
-        adjusted[i] = running
-    return adjusted
+    p, order = np.asarray(p_values, dtype=np.float64), np.argsort(p_values, kind="stable")
+    adjusted = np.empty_like(p)
+    adjusted[order] = np.maximum.accumulate(np.minimum(1.0, np.arange(len(p), 0, -1) * p[order]))
+    return [*map(float, adjusted)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,17 +155,13 @@ class RobustError:
 
 
 def robust_error(sample: Sample) -> RobustError:
-    """The standard error of each column's mean over groups, with the degrees of freedom that unequal clusters have.
-
-    It is CR2 (Bell & McCaffrey 2002) of a mean whose queries are independent in the working model. A cluster's residual
-    is divided by sqrt(1 - its share of its group's queries). The degrees of freedom are Satterthwaite's of that
-    estimate: with 42, 35, 22, … queries a file they are far fewer than the files.
-    """
+    """The CR2 standard error of each column's mean over groups, with the degrees of freedom of unequal clusters."""
     traces = squares = 0.0
     for _, counts in sample.members():
         if len(counts) < 2:
             return RobustError(np.full(sample.sums.shape[1], np.nan), 0.0)
         # Satterthwaite: twice the squared mean over the variance of the estimate, with Bell and McCaffrey's matrix.
+        # With 42, 35, 22, … queries a file they are far fewer than the files.
         share = counts / counts.sum()
         raised = 1 / (1 - share)
         traces += 1 / counts.sum()
@@ -180,9 +171,9 @@ def robust_error(sample: Sample) -> RobustError:
 
 
 def robust_covariance(sample: Sample) -> FloatArray:
-    """The CR2 covariance of the columns' means over groups, float64 (n_columns, n_columns); its diagonal is `error`^2.
+    """The covariance of the columns' means over groups, float64 (n_columns, n_columns); its diagonal is `error`^2.
 
-    NaN where a group has one cluster.
+    It is CR2 (Bell & McCaffrey 2002). NaN where a group has one cluster.
     """
     k = sample.sums.shape[1]
     covariance = np.zeros((k, k))
@@ -190,6 +181,7 @@ def robust_covariance(sample: Sample) -> FloatArray:
         n = counts.sum()
         if len(counts) < 2:
             return np.full_like(covariance, np.nan)
+        # Queries are independent in the working model, so each residual is divided by sqrt(1 - the cluster's share).
         residuals = (sums - counts[:, None] * (sums.sum(axis=0) / n)) / np.sqrt(1 - counts / n)[:, None]
         covariance += residuals.T @ residuals / n**2
     return covariance / sample.n_groups**2

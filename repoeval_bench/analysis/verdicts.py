@@ -17,15 +17,12 @@ from repoeval_bench.analysis.comparison import MEANS, leads
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.runs.query_scores import SAME, QueryScores, together
+from repoeval_bench.runs.query_scores import DIGITS, SAME, QueryScores, together
 from repoeval_bench.runs.records import Headline
 from repoeval_bench.runs.view import RunView
 
 READ = 10
 """Chunks read per query, wherever a query's cost is stated."""
-
-_DIGITS = 12
-"""Means are compared at this number of digits: a sum's rounding error must not break a tie."""
 
 
 class Result(StrEnum):
@@ -167,12 +164,7 @@ class Choice:
 
 
 def choose(runs: Sequence[RunView], comparisons: Sequence[Comparison] = ()) -> Choice:
-    """Choose among two or more stored runs of one question.
-
-    `comparisons` are those of all pairs by the protocol's headline, if they are already computed.
-
-    A UsageError for fewer than two different runs, and for runs that `compare` refuses.
-    """
+    """Choose among two or more stored runs of one question, as `repoeval_bench.choose` promises."""
     distinct = list({run.folder: run for run in runs}.values())
     if len(distinct) < 2:
         raise UsageError("nothing to choose from: give at least two different runs")
@@ -220,7 +212,7 @@ def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
     sign = 1 if lower_is_better(measure) else -1
     return sorted(
         candidates,
-        key=lambda candidate: (sign * round(candidate.mean, _DIGITS), candidate.cost or 0.0, candidate.run_id),
+        key=lambda candidate: (sign * round(candidate.mean, DIGITS), candidate.cost or 0.0, candidate.run_id),
     )
 
 
@@ -276,8 +268,7 @@ def decide(
     """Say which of the runs is best and which others are significantly worse, by `measure`.
 
     `ranked` are the runs, the best mean first, named as in `comparisons`. `comparisons` has the best run's pairs with
-    all others, or else one baseline's pairs. Their p is adjusted over all pairs, so it holds for a best run that was
-    picked by its scores, and is not adjusted again.
+    all others, or else one baseline's pairs.
     """
     best = ranked[0]
     if len(ranked) == 1:
@@ -290,6 +281,7 @@ def decide(
     rank = {run.name: rank_of for rank_of, run in enumerate(ranked)}
     differences.sort(key=lambda run: rank[run.treatment])
     of_measure = {run.treatment: run for run in differences if run.measure == measure}
+    # Their p is adjusted over all pairs: it holds for a best run picked by its scores, and is not adjusted again.
     others = tuple(_rival(run, of_measure[run.name].reversed()) for run in ranked if run is not reference)
     first = next(iter(of_measure.values()))
     return Verdict(

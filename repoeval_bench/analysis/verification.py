@@ -9,9 +9,9 @@ from repoeval_bench.retrieval.ranking import differing_ranks
 from repoeval_bench.runs.query_scores import SAME
 from repoeval_bench.runs.view import RunView
 
+# Another processor may sum in another order. Two runs that hold are then the same to each test, which adds up to four
+# such errors.
 TOLERANCE = SAME / 4
-"""Another processor may sum in another order. Two runs that hold are then the same to each test, which adds up to four
-such errors."""
 
 SHOWN = 10
 """The most differences that are listed."""
@@ -31,8 +31,7 @@ class Verification:
     """A stored run compared with the same request run again on `data`.
 
     `compared` counts the values by kind: id, ranking, judgements, scores. `differences` are the largest of
-    `n_differences`. Scores of a ranking may differ by `tolerance` between machines, so nearly equal ones may change
-    places; the scores of these `reordered` queries, and the means, are then not compared.
+    `n_differences`. `reordered` are the queries whose scores, and the means, are then not compared.
     """
 
     run_id: str
@@ -52,6 +51,7 @@ class Verification:
 def compare_runs(stored: RunView, computed: RunView, data: str, tolerance: float) -> Verification:
     """Compare a stored run with the run that its request gives now."""
     rankings = stored.ranked(), computed.ranked()
+    # Scores of a ranking may differ by the tolerance between machines, so nearly equal ones may change places.
     reordered = {
         query_id for query_id, ranking in rankings[1].items() if _moved(rankings[0], query_id, ranking, tolerance)
     }

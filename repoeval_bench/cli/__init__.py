@@ -30,45 +30,27 @@ except KeyboardInterrupt:  # Ctrl-C may come before there is a command that coul
 
 
 COMMANDS = {
-    "recommend": ("repoeval_bench.cli.recommend:recommend_command", "Say which chunker and size to use for your code."),
-    "eval": ("repoeval_bench.cli.evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
-    "compare": ("repoeval_bench.cli.compare:compare_command", "Test which differences between runs are significant."),
-    "report": ("repoeval_bench.cli.export:report_command", "Write stored runs as one HTML page."),
-    "runs": ("repoeval_bench.cli.runs:runs_command", "List the stored runs and their names."),
-    "diff": ("repoeval_bench.cli.runs:diff_command", "List the queries whose score changed, and why."),
-    "segments": (
-        "repoeval_bench.cli.runs:segments_command",
-        "Show for which queries a run is good, or which of two runs.",
-    ),
-    "sweep": (
-        "repoeval_bench.cli.evaluate:sweep_command",
-        "Show the effect of chunk size alone, or of the number of chunks (k).",
-    ),
-    "gate": (
-        "repoeval_bench.cli.gate:gate_command",
-        "Fail if a run does not meet the limits in a file, or a choice no longer holds.",
-    ),
-    "verify": (
-        "repoeval_bench.cli.runs:verify_command",
-        "Make a stored run again, and check that its scores are the same.",
-    ),
-    "run": ("repoeval_bench.cli.evaluate:run_command", "Run a benchmark described by a YAML file."),
-    "data": ("repoeval_bench.cli.data:data_group", "Fetch, verify and describe the benchmark's data."),
-    "list": (
-        "repoeval_bench.cli.listing:list_command",
-        "List chunkers, protocols, retrievers, measures, …, or explain one.",
-    ),
-    "cache": (
-        "repoeval_bench.cli.cache:cache_group",
-        "Describe and verify the cache of vectors.",
-    ),
-    "chunker": ("repoeval_bench.cli:chunker_group", "See how a chunker cuts, without a model."),
-    "export": ("repoeval_bench.cli:export_group", "Write runs in the formats that other programs and papers read."),
+    "recommend": (".recommend:recommend_command", "Say which chunker and size to use for your code."),
+    "eval": (".evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
+    "compare": (".compare:compare_command", "Test which differences between runs are significant."),
+    "report": (".export:report_command", "Write stored runs as one HTML page."),
+    "runs": (".runs:runs_command", "List the stored runs and their names."),
+    "diff": (".runs:diff_command", "List the queries whose score changed, and why."),
+    "segments": (".runs:segments_command", "Show for which queries a run is good, or which of two runs."),
+    "sweep": (".evaluate:sweep_command", "Show the effect of chunk size alone, or of the number of chunks (k)."),
+    "gate": (".gate:gate_command", "Fail if a run does not meet the limits in a file, or a choice no longer holds."),
+    "verify": (".runs:verify_command", "Make a stored run again, and check that its scores are the same."),
+    "run": (".evaluate:run_command", "Run a benchmark described by a YAML file."),
+    "data": (".data:data_group", "Fetch, verify and describe the benchmark's data."),
+    "list": (".listing:list_command", "List chunkers, protocols, retrievers, measures, …, or explain one."),
+    "cache": (".cache:cache_group", "Describe and verify the cache of vectors."),
+    "chunker": (".:chunker_group", "See how a chunker cuts, without a model."),
+    "export": (".:export_group", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (its location, its purpose), so that `--help` imports no command."""
 
+# Commands that `--help` lists apart, with those of plug-ins.
 _FURTHER = frozenset({"cache", "chunker", "export"})
-"""Commands that `--help` lists apart, with those of plug-ins."""
 
 EXAMPLES = """\
 recommend CHECKOUT --current langchain:chunk_size=1000,chunk_overlap=200
@@ -137,14 +119,12 @@ Names: {ROOT} list chunkers (or protocols, retrievers, measures).\
 
 chunker_group = CommandGroup(
     name="chunker",
+    package=__name__,
     help="See how a chunker cuts, without a model.",
     table={
-        "show": ("repoeval_bench.cli.chunk:show_command", "Show the chunks of a file or folder."),
-        "stats": (
-            "repoeval_bench.cli.chunk:stats_command",
-            "Sizes of chunks, definitions kept whole, lines that appear twice.",
-        ),
-        "check": ("repoeval_bench.cli.chunk:check_command", "Test a chunker on inputs that often break chunkers."),
+        "show": (".chunk:show_command", "Show the chunks of a file or folder."),
+        "stats": (".chunk:stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),
+        "check": (".chunk:check_command", "Test a chunker on inputs that often break chunkers."),
     },
     examples="""\
 show src/main.py -c ast:max_nws=800
@@ -158,14 +138,12 @@ check 'exec:node cut.js' --examples 200 --seed 1
 
 export_group = CommandGroup(
     name="export",
+    package=__name__,
     help="Write runs in the formats that other programs and papers read.",
     table={
-        "runs": (
-            "repoeval_bench.cli.export:export_command",
-            "Write runs as Markdown, LaTeX, CSV or TREC files, and their plots.",
-        ),
+        "runs": (".export:export_command", "Write runs as Markdown, LaTeX, CSV or TREC files, and their plots."),
         "beir": (
-            "repoeval_bench.cli.export:export_beir_command",
+            ".export:export_beir_command",
             "Write a run's corpus, queries and qrels as BEIR, datasets and MTEB read them.",
         ),
     },
@@ -180,6 +158,7 @@ beir ast --source FOLDER -o beir
 
 app = CommandGroup(
     name=ROOT,
+    package=__name__,
     table=COMMANDS,
     examples=EXAMPLES,
     further=_FURTHER,

@@ -23,7 +23,7 @@ def cache_group() -> None:
     """Describe and verify the cache of vectors."""
 
 
-def _command(function: Callable[..., None]) -> click.Command:
+def _command(function: Callable[..., int | None]) -> click.Command:
     return cache_group.command()(home_option(json_option(function)))
 
 
@@ -41,7 +41,7 @@ def info(*, home: Path | None, as_json: bool) -> None:
 
 @_command
 @click.option("--delete", is_flag=True, help="Remove broken entries; they are computed again when needed.")
-def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
+def verify(*, home: Path | None, delete: bool, as_json: bool) -> int:
     """Check each entry's checksum; exit 1 if a broken one is left."""
     from repoeval_bench.embedding.storage import verify as check
 
@@ -53,5 +53,4 @@ def verify(*, home: Path | None, delete: bool, as_json: bool) -> None:
         echo(f"{result.folder}: {read}, {result.broken:,} broken, {result.removed:,} removed")
         if not result.passed:
             echo("remove them with repoeval-bench cache verify --delete")
-    if not result.passed:
-        click.get_current_context().exit(1)
+    return 0 if result.passed else 1

@@ -10,17 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.cli.options import (
-    append_summary,
-    details_option,
-    execution_options,
-    name_option,
-    refuse_unread,
-    request_options,
-    requests_of,
-    run_options,
-    summary_option,
-)
+from repoeval_bench.cli import options
+from repoeval_bench.cli.options import refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.executors import start_server
@@ -32,12 +23,12 @@ if TYPE_CHECKING:
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, metavar="[RUN]...")
-@run_options
-@request_options(ComparisonRequest)
-@execution_options
-@details_option
-@name_option
-@summary_option
+@options.run_options
+@options.request_options(ComparisonRequest)
+@options.execution_options
+@options.details_option
+@options.name_option
+@options.summary_option
 def compare_command(  # longer than 60 lines: each option has its line
     *,
     runs: tuple[str, ...],
@@ -88,7 +79,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:
-            runner = stack.enter_context(runner_on(execution, requests_of(chunker, fields), out=out, home=home))
+            runner = stack.enter_context(runner_on(execution, options.requests_of(chunker, fields), out=out, home=home))
             (setting,) = runner.settings
             stored += [run for run in runner.run(setting, reuse=True) if run]
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
@@ -103,7 +94,7 @@ def compare_command(  # longer than 60 lines: each option has its line
         compared = stored if base is None or base in stored else [base, *stored]
         remembered = remember_compared(compared, out)
         if summary:
-            append_summary(
+            options.append_summary(
                 summary,
                 answer_markdown(*answer_to(compared, comparisons, failed=len(failed)), skipped),
             )

@@ -13,19 +13,9 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.means import K_MEASURES, sweep_row
 from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.analysis.verdicts import choose
+from repoeval_bench.cli import options
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table, print_tables
-from repoeval_bench.cli.options import (
-    details_option,
-    execution_options,
-    home_option,
-    json_option,
-    note,
-    out_option,
-    refuse_unread,
-    requests_of,
-    run_options,
-    words_of,
-)
+from repoeval_bench.cli.options import note, refuse_unread
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import CEILING, SHARE
@@ -51,8 +41,8 @@ from repoeval_bench.runs.view import RunView
 
 
 @click.command("eval")
-@run_options
-@details_option
+@options.run_options
+@options.details_option
 def evaluate_command(
     *,
     chunker: tuple[str, ...],
@@ -68,7 +58,9 @@ def evaluate_command(
     context.
     """
     requests = [
-        request for protocol in _protocols(fields) for request in requests_of(chunker, fields | {"protocol": protocol})
+        request
+        for protocol in _protocols(fields)
+        for request in options.requests_of(chunker, fields | {"protocol": protocol})
     ]
     with ProcessPool() as pool:
         runner = Runner(requests, out=out, home=home, executor=pool)
@@ -166,17 +158,17 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
 @click.argument("file")
 @click.option("--source", metavar="SOURCE", help="Where the data comes from, instead of the file's source.")
 @click.option("--embedder", metavar="SPEC", help="The embedder, instead of the file's.")
-@out_option
-@home_option
+@options.out_option
+@options.home_option
 @click.option(
     "--dry-run",
     is_flag=True,
     help="Check the file and print the command of each run, without making them.",
 )
-@execution_options
-@details_option
-@json_option
-def run_command(  # longer than 60 lines: each option has its line
+@options.execution_options
+@options.details_option
+@options.json_option
+def run_command(
     *,
     file: str,
     source: str | None,
@@ -262,13 +254,13 @@ def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[
 
 
 @click.command("sweep")
-@run_options
-@execution_options
+@options.run_options
+@options.execution_options
 @click.option(
     "--sizes",
     multiple=True,
     metavar="N,…",
-    callback=partial(words_of, kind=int),
+    callback=partial(options.words_of, kind=int),
     help="Values for each chunker's own size option, such as 500,1000; without --sizes, k is swept.",
 )
 def sweep_command(
@@ -293,7 +285,7 @@ def sweep_command(
     problems = Problems()
     if not sizes and not fields["measures"]:
         fields["measures"] = K_MEASURES
-    requests = at_sizes(requests_of(chunker, fields), sizes or (), problems)
+    requests = at_sizes(options.requests_of(chunker, fields), sizes or (), problems)
     with runner_on(execution, requests, out=out, home=home, problems=problems) as runner:
         (setting,) = runner.settings
         runs = [run for run in runner.run(setting, reuse=True) if run]

@@ -10,22 +10,10 @@ import click
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.records import Comparison
+from repoeval_bench.cli import options
 from repoeval_bench.cli.compare import baseline_of, labelled
 from repoeval_bench.cli.console import echo, print_json
-from repoeval_bench.cli.options import (
-    OUTPUT,
-    OUTPUT_FOLDER,
-    form_of,
-    home_option,
-    json_option,
-    measures_option,
-    name_option,
-    no_text_option,
-    note,
-    request_options,
-    runs_folder,
-    write_and_say,
-)
+from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.comparison import comparison_csv, comparison_tables, paper_table
@@ -50,12 +38,14 @@ ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".trec": "trec"}
     type=click.Choice([*ENDINGS.values()]),
     help="Format to write: by FILE's ending, else markdown; nothing with --plots alone.",
 )
-@click.option("-o", "--output", type=OUTPUT, metavar="FILE", help="Where to write; standard output if not given.")
-@click.option("--plots", type=OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
-@measures_option("Write one table for a paper, with these measures: markdown and latex. May be repeated.")
+@click.option(
+    "-o", "--output", type=options.OUTPUT, metavar="FILE", help="Where to write; standard output if not given."
+)
+@click.option("--plots", type=options.OUTPUT_FOLDER, metavar="DIR", help="Write every figure there as SVG and PNG.")
+@options.measures_option("Write one table for a paper, with these measures: markdown and latex. May be repeated.")
 @click.option("--baseline", metavar="RUN|SPEC", help="Run to compare with; without it every pair is compared.")
-@name_option
-@runs_folder
+@options.name_option
+@options.runs_folder
 def export_command(
     *,
     runs: tuple[str, ...],
@@ -74,7 +64,7 @@ def export_command(
     the runs that a mean is significantly better than.
     """
     if form is None and output is not None and output.suffix:
-        form = form_of(output, ENDINGS)
+        form = options.form_of(output, ENDINGS)
     elif form is None and (plots is None or output is not None):
         form = "markdown"
     if measures and form not in _PAPER:
@@ -86,7 +76,8 @@ def export_command(
     for line in unanswered_notes(stored if base is None or base in stored else [base, *stored]):
         note(f"note: {line}")
     if plots is not None:
-        _draw(stored, plots)
+        for path in write(figures(stored), plots):
+            note(f"wrote {path}")
     if form is None:
         return
     files = _files(stored, base, form, output or Path(form), measures)
@@ -96,7 +87,7 @@ def export_command(
             note(f"{path.suffixes[0][1:]} not printed: -o FILE writes it beside FILE")
         return
     for path, content in files.items():
-        write_and_say(path, content, "another file with -o")
+        options.write_and_say(path, content, "another file with -o")
 
 
 def _files(
@@ -129,25 +120,20 @@ def _tables(stored: Sequence[RunView], comparisons: Sequence[Comparison]) -> lis
     return [*scores, *comparison_tables(comparisons)]
 
 
-def _draw(stored: Sequence[RunView], folder: Path) -> None:
-    for path in write(figures(stored), folder):
-        note(f"wrote {path}")
-
-
 @click.command("beir")
 @click.argument("run", metavar="RUN")
 @click.option(
     "-o",
     "--output",
-    type=OUTPUT_FOLDER,
+    type=options.OUTPUT_FOLDER,
     required=True,
     metavar="FOLDER",
     help="Where to write: a data set for each repository, in a folder of its name.",
 )
-@runs_folder
-@json_option
-@request_options(DataRequest, only=["source", "questions"])
-@home_option
+@options.runs_folder
+@options.json_option
+@options.request_options(DataRequest, only=["source", "questions"])
+@options.home_option
 def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **location: Any) -> None:
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of a RUN.
 
@@ -176,15 +162,15 @@ def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **l
 @click.option(
     "-o",
     "--output",
-    type=OUTPUT,
+    type=options.OUTPUT,
     default=Path("report.html"),
     show_default=True,
     metavar="FILE",
     help="Where to write the page.",
 )
-@no_text_option
-@name_option
-@runs_folder
+@options.no_text_option
+@options.name_option
+@options.runs_folder
 def report_command(*, runs: tuple[str, ...], output: Path, no_text: bool, names: tuple[str, ...], out: Path) -> None:
     """Write a page about one RUN or several; without RUN, about the last recommendation or comparison.
 
@@ -200,4 +186,4 @@ def report_command(*, runs: tuple[str, ...], output: Path, no_text: bool, names:
     stored, _ = labelled(stored, None, names, out)
     note(f"making a page about {count(len(stored), 'run')}")
     page = report_page(stored, str(output), answer=answer, text=not no_text)
-    write_and_say(output, page, "another file with -o")
+    options.write_and_say(output, page, "another file with -o")

@@ -7,17 +7,9 @@ import click
 
 from repoeval_bench.analysis.gates import gate
 from repoeval_bench.api.stored_runs import read_gates
+from repoeval_bench.cli import options
 from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_table
-from repoeval_bench.cli.options import (
-    INPUT,
-    OUTPUT,
-    append_summary,
-    json_option,
-    note,
-    refuse_unread,
-    runs_folder,
-    summary_option,
-)
+from repoeval_bench.cli.options import note, refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
 from repoeval_bench.report.formats import markdown_text
@@ -35,7 +27,7 @@ from repoeval_bench.runs.naming import find_run
 
 @click.command("gate")
 @click.argument("run", metavar="RUN|CHOSEN.toml")
-@click.option("--config", type=INPUT, metavar="FILE", help="The gate file (YAML) for a run.")
+@click.option("--config", type=options.INPUT, metavar="FILE", help="The gate file (YAML) for a run.")
 @click.option(
     "--source",
     type=click.Path(path_type=Path, exists=True),
@@ -45,10 +37,10 @@ from repoeval_bench.runs.naming import find_run
     help="The repository whose later commits test CHOSEN.toml.",
 )
 @click.option("--baseline", metavar="RUN", help="Measure drops from this run, instead of the file's baseline.")
-@click.option("--junit", type=OUTPUT, metavar="FILE", help="Write the results as JUnit XML too.")
-@summary_option
-@runs_folder
-@json_option
+@click.option("--junit", type=options.OUTPUT, metavar="FILE", help="Write the results as JUnit XML too.")
+@options.summary_option
+@options.runs_folder
+@options.json_option
 def gate_command(
     *,
     run: str,
@@ -81,7 +73,7 @@ def gate_command(
     if junit:
         write_named(junit, gate_junit(results, stored.run_id))
     if summary:
-        append_summary(summary, gate_markdown(results, stored.run_id))
+        options.append_summary(summary, gate_markdown(results, stored.run_id))
     if as_json:
         print_json([asdict(result) for result in results])
     else:
@@ -94,7 +86,6 @@ def gate_command(
 
 
 def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_json: bool) -> int:
-    """Test a chosen setting on later commits, and print the answer."""
     # It imports the runner, which limits of a run do not need.
     from repoeval_bench.own.recommend.chosen import read_chosen, recheck
 
@@ -103,7 +94,7 @@ def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_js
     for line in result.notes:
         note(f"note: {line}")
     if summary:
-        append_summary(summary, f"{markdown_text(sentence)}\n\n")
+        options.append_summary(summary, f"{markdown_text(sentence)}\n\n")
     if as_json:
         print_json(recheck_record(result))
     else:

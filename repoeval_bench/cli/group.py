@@ -20,15 +20,16 @@ PLUG_INS = "repoeval_bench.commands"
 class CommandGroup(click.Group):
     """A group whose commands are imported on request.
 
-    `table` is name -> (`module:Name` of the command, its purpose), in the order of use. `examples` are lines that begin
-    with the name of a command; they are shown below its help. `further` are names of the table that `--help` lists
-    apart.
+    `table` is name -> (`module:Name` of the command, its purpose), in the order of use; `.module` is one of `package`.
+    `examples` are lines that begin with the name of a command; they are shown below its help. `further` are names of
+    the table that `--help` lists apart.
     """
 
     def __init__(
         self,
         *,
         table: Mapping[str, tuple[str, str]],
+        package: str | None = None,
         examples: str = "",
         further: frozenset[str] = frozenset(),
         plug_ins: str = "",
@@ -36,6 +37,7 @@ class CommandGroup(click.Group):
     ) -> None:
         super().__init__(**options)
         self.table, self.examples, self._further, self._plug_ins = table, examples, further, plug_ins
+        self._package = package
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names in the order of use, those of plug-ins last."""
@@ -46,7 +48,7 @@ class CommandGroup(click.Group):
         command: click.Command | None
         if cmd_name in self.table:
             module, _, attribute = self.table[cmd_name][0].partition(":")
-            command = getattr(import_module(module), attribute)
+            command = getattr(import_module(module, self._package), attribute)
         else:
             command = self._plug_in(cmd_name)
         if command is not None and "Examples:" not in (command.epilog or "") and not isinstance(command, CommandGroup):

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict
 from functools import partial, wraps
 from pathlib import Path
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     from repoeval_bench.runs.request import Flag, Request
     from repoeval_bench.runs.view import RunView
 
+
+_Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 home_option = click.option(
     "--home",
@@ -61,7 +62,7 @@ class _FolderOrUrl(click.Path):
         return super().convert(value, param, ctx)
 
 
-def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = False) -> Path:
+def _folder_at(location: str | Path, home: Path | None, *, reads: bool) -> Path:
     """Return a folder itself, or the cache of the store at a URL; with `reads` the whole store is fetched into it."""
     if isinstance(location, Path):
         return location
@@ -73,7 +74,7 @@ def _folder_at(location: str | Path, home: Path | None = None, *, reads: bool = 
     return results.out
 
 
-def _out(meaning: str, *, reads: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _out(meaning: str, *, reads: bool = False) -> _Decorator:
     """Add --out; the command gets a folder (a Path), see `_folder_at`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,11 +98,8 @@ runs_folder = _out("Folder of the runs, or the URL of a store, whose runs are fe
 
 
 def request_options(
-    model: type[Request],
-    *,
-    several: Collection[str] = (),
-    only: Collection[str] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    model: type[Request], *, several: Collection[str] = (), only: Collection[str] | None = None
+) -> _Decorator:
     """Add an option for each field of a request, passed on under the field's name; `--set` for the rare ones.
 
     `several`: fields that may be given more than once. `only`: the fields that the command reads.
@@ -224,9 +222,7 @@ def requests_of(chunkers: Sequence[str], fields: Mapping[str, Any]) -> list[RunR
     return [RunRequest.of({**fields, "chunker": chunker}, typed=True) for chunker in chunkers or (None,)]
 
 
-def _option(
-    name: str, option: Flag, field: FieldInfo, *, several: bool
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _option(name: str, option: Flag, field: FieldInfo, *, several: bool) -> _Decorator:
     kinds = [kind for kind in get_args(field.annotation) or (field.annotation,) if kind is not NoneType]
     default = field.default
     settings: dict[str, Any] = {"help": option.text, "metavar": option.metavar}
@@ -306,11 +302,11 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
     return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
 
 
+# Parameters that are never read from a variable: HOME is the user's, and the others are for one call.
 _NOT_VARIABLES = frozenset({"home", "as_json", "dry_run", "help", "help_all", "set"})
-"""Parameters that are never read from a variable: HOME is the user's, and the others are for one call."""
 
 
-def depth_option(meaning: str) -> Callable[..., Any]:
+def depth_option(meaning: str) -> _Decorator:
     """Add -k (int or None): the depth of the rankings; None means 10, or what the run ranks if that is less."""
     return click.option(
         "-k",
@@ -378,7 +374,7 @@ def append_summary(path: Path, markdown: str) -> None:
         stream.write(markdown)
 
 
-def measures_option(meaning: str) -> Callable[..., Any]:
+def measures_option(meaning: str) -> _Decorator:
     """Add --measure (measures: a tuple of names), which may be repeated."""
     return click.option("--measure", "-m", "measures", multiple=True, metavar="NAME", help=meaning)
 
@@ -402,11 +398,6 @@ def write_and_say(path: Path, content: str, instead: str = "another file") -> No
     """Write a file that the user named, and say so; `instead` is what to name if it cannot be written."""
     write_named(path, content, instead)
     note(f"wrote {path}")
-
-
-def write_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Write a JSONL file that the user named, and say so."""
-    write_and_say(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
 def title_of(run: RunView) -> str:

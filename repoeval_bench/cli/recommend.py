@@ -9,19 +9,9 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.analysis.evidence import PURPOSES, Recommendation
+from repoeval_bench.cli import options
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table
-from repoeval_bench.cli.options import (
-    OUTPUT,
-    details_option,
-    execution_options,
-    home_option,
-    json_option,
-    no_text_option,
-    note,
-    out_option,
-    request_options,
-    write_and_say,
-)
+from repoeval_bench.cli.options import note
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import load_benchmark
@@ -54,20 +44,22 @@ _CHOICES = [
 
 @click.command("recommend")
 @click.argument("source", metavar="PATH")
-@request_options(RecommendRequest, only=_CHOICES)
-@click.option("--report", type=OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too.")
-@no_text_option
+@options.request_options(RecommendRequest, only=_CHOICES)
+@click.option(
+    "--report", type=options.OUTPUT, metavar="FILE", help="Write the runs behind the answer as an HTML page too."
+)
+@options.no_text_option
 @click.option(
     "--write",
-    type=OUTPUT,
+    type=options.OUTPUT,
     metavar="FILE",
     help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
 )
-@details_option
-@out_option
-@home_option
-@execution_options
-@json_option
+@options.details_option
+@options.out_option
+@options.home_option
+@options.execution_options
+@options.json_option
 def recommend_command(
     *,
     source: str,
@@ -79,7 +71,7 @@ def recommend_command(
     execution: ExecutionRequest,
     details: bool,
     as_json: bool,
-    **options: Any,
+    **fields: Any,
 ) -> None:
     """Say which chunker and size to use for the code in PATH.
 
@@ -94,7 +86,7 @@ def recommend_command(
     results measured on other repositories. An answer by BM25 is printed before the embedding model begins. The same
     command resumes an interrupted one.
     """
-    request = _with_installed_parts(RecommendRequest.of({"source": source, **options}, typed=True))
+    request = _with_installed_parts(RecommendRequest.of({"source": source, **fields}, typed=True))
     _check(request, execution, report, home)
     check_writable(out)
     if is_test(f"{Path(request.source).resolve().name}/"):  # a folder of tests: their helpers are no other code
@@ -217,7 +209,6 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
 
 
 def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
-    """Return the recommendation for a source of which no task can be made."""
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
     files: Counter[str] = Counter()
@@ -249,7 +240,7 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
         note(f"{report} is not written: nothing was measured that it could show")
     elif report:
         runs = find_runs(recommendation.evidence[0].runs.values(), out)
-        write_and_say(
+        options.write_and_say(
             report, report_page(runs, str(report), answer=recommendation, text=text), "another file with --report"
         )
 
@@ -257,7 +248,7 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
 def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:
     """Write the choice, if a file was named, and say how to test it later."""
     if path:
-        write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
+        options.write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
         note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
 
 

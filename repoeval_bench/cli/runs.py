@@ -11,16 +11,9 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.segments import compare_segments, segment
 from repoeval_bench.api.stored_runs import verify
+from repoeval_bench.cli import options
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_table
-from repoeval_bench.cli.options import (
-    allow_option,
-    home_option,
-    json_option,
-    plain,
-    refuse_unread,
-    request_options,
-    runs_folder,
-)
+from repoeval_bench.cli.options import refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.diff import (
@@ -42,8 +35,8 @@ from repoeval_bench.runs.view import RunView
 
 
 @click.command("runs")
-@runs_folder
-@json_option
+@options.runs_folder
+@options.json_option
 def runs_command(*, out: Path, as_json: bool) -> None:
     """List the runs in --out, the newest first.
 
@@ -111,7 +104,7 @@ _measure = click.option(
 @click.argument("treatment", metavar="RUN")
 @_measure
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="Number of queries to print.")
-@runs_folder
+@options.runs_folder
 @click.option("--json", "as_json", is_flag=True, help="Print every changed query as JSON, with its chunks.")
 def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: int, out: Path, as_json: bool) -> None:
     """List the queries whose score differs between two RUNs, the largest change first."""
@@ -133,8 +126,8 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
 @click.argument("other", metavar="[RUN]", required=False)
 @click.option("--by", multiple=True, metavar="FACT", help=_BY)
 @_measure
-@runs_folder
-@json_option
+@options.runs_folder
+@options.json_option
 def segments_command(
     *,
     run: str,
@@ -148,14 +141,14 @@ def segments_command(
     if other is None:
         segmentation = segment(find_run(run, out), by=by, measure=measure)
         if as_json:
-            print_json(plain(segmentation))
+            print_json(options.plain(segmentation))
             return
         print_table(segmentation_table(segmentation))
         print_lines(filter(None, [few_note(segmentation.segments, segmentation.clustered_by)]))
         return
     compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure)
     if as_json:
-        print_json(plain(compared))
+        print_json(options.plain(compared))
         return
     print_table(comparison_table(compared))
     print_lines(comparison_lines(compared))
@@ -163,11 +156,11 @@ def segments_command(
 
 @click.command("verify")
 @click.argument("run")
-@allow_option
-@request_options(DataRequest, only=["source", "questions"])
-@home_option
-@runs_folder
-@json_option
+@options.allow_option
+@options.request_options(DataRequest, only=["source", "questions"])
+@options.home_option
+@options.runs_folder
+@options.json_option
 def verify_command(*, run: str, out: Path, as_json: bool, **data: Any) -> int:
     """Make RUN again from the data, and compare its ranking, judgements, scores and id.
 

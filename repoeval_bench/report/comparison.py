@@ -51,20 +51,20 @@ from repoeval_bench.report.verdict import UNCORRECTED, WordedVerdict
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.view import RunView
 
+# The measure shown beside the deciding one: the usual one in the field, which may disagree.
 BESIDE = "ndcg@10"
-"""The measure shown beside the deciding one: the usual one in the field, which may disagree."""
 
+# Up to this many measures all are shown, as with `--measure`.
 _FEW = 4
-"""Up to this many measures all are shown, as with `--measure`."""
 
 MOST_NOTES = 3
 """Notes below a table; --details prints the others too."""
 
+# Most characters of a run's name in a row, of its name in a heading, and of a line of other cells.
 _NAME, _HEAD, _CELL = 20, 12, 16
-"""Most characters of a run's name in a row, of its name in a heading, and of a line of other cells."""
 
+# The format of a mean in the table for a paper.
 _NUMBER = ".3f"
-"""The format of a mean in the table for a paper."""
 
 
 class ComparedRow(Record):

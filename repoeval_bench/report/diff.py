@@ -4,11 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from repoeval_bench.analysis.diff import Diff, Why
-from repoeval_bench.analysis.segments import (
-    Segmentation,
-    SegmentComparison,
-    SegmentRow,
-)
+from repoeval_bench.analysis.segments import Segmentation, SegmentComparison, SegmentRow
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.analysis.verification import Verification
 from repoeval_bench.core.words import count, few, plural

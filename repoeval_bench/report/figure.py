@@ -38,11 +38,11 @@ if TYPE_CHECKING:
 INK, MUTED, GRID, PAPER = "#1f2328", "#59636e", "#d5dbe1", "#ffffff"
 DARK_INK, DARK_MUTED, DARK_GRID, DARK_PAPER = "#e6edf3", "#9da7b1", "#3a424b", "#0f141a"
 
+# On light paper. Distinct with every common kind of colour vision; the marks and dashes repeat the distinction.
 SERIES = ("#0066b3", "#c94f00", "#008060", "#791f11", "#b07fb0", "#4c00bc", "#915eff", "#5c3e65")
-"""On light paper. Distinct with every common kind of colour vision; the marks and dashes repeat the distinction."""
 
+# The same, in the same order, on dark paper.
 DARK_SERIES = ("#58b0f5", "#ff9250", "#2fd0a2", "#e1264f", "#b1c3df", "#4b5eff", "#9b3ba6", "#897c93")
-"""The same, in the same order, on dark paper."""
 
 MARKERS = ("o", "s", "D", "^", "v", "P", "X", "p")
 DASHES = ("-", (0, (5, 1.5)), (0, (1.5, 1.2)), (0, (6, 1.5, 1.5, 1.5)))
@@ -86,8 +86,8 @@ _RC: dict[Any, Any] = {
     "svg.fonttype": "none",
 }
 
+# Inches: narrow, so that text of 9 points is still read where a telephone shows the whole width.
 WIDTH = 5.2
-"""Inches: narrow, so that text of 9 points is still read where a telephone shows the whole width."""
 
 LINE = 0.19
 """Inches that a line of the legend takes."""
@@ -207,10 +207,7 @@ class Look:
 
 
 def looks(runs: Sequence[RunView]) -> list[Look]:
-    """One look per run: that of its chunker's row, the same in every figure and on every page, else the next free one.
-
-    Beyond eight runs colours come again, with other marks and dashes.
-    """
+    """One look per run: that of its chunker's row, the same in every figure and page, else the next free one."""
     own = list(map(_series, runs))
     # Colours that belong to chunkers of these runs are not given to others.
     own_series = set(own) - {None}
@@ -224,6 +221,7 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
 
 
 def _look(i: int) -> Look:
+    # Beyond eight runs colours come again, with other marks and dashes.
     again = i // len(SERIES)
     return Look(SERIES[i % len(SERIES)], MARKERS[(i + 3 * again) % len(MARKERS)], DASHES[(i + again) % len(DASHES)])
 
@@ -249,8 +247,8 @@ def _series(run: RunView) -> int | None:
 
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)
 
+# Inches: a telephone shows its text at 10 pixels or more.
 RANKED_WIDTH = 4.4
-"""Inches: a telephone shows its text at 10 pixels or more."""
 
 NAME = 26
 """Characters of a name in one of its two lines."""

@@ -56,12 +56,12 @@ _GAINS = {
     "commits": "the commits' target lines",
 }
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
+# Files below which a warning says how little they tell.
 _SMALL = 20
-"""Files below which a warning says how little they tell."""
+# The least share of unread files that the answer names.
 _MUCH = 0.1
-"""The least share of unread files that the answer names."""
+# Candidates in the table, unless every one is asked for.
 _SHOWN = 6
-"""Candidates in the table, unless every one is asked for."""
 
 
 def answer_lines(recommendation: Recommendation) -> list[str]:

@@ -71,12 +71,12 @@ def heading(measure: str) -> str:
     return _NAMES.get(name, name) + sign + rest
 
 
+# The measures that decide, in words; each counts characters without whitespace.
 _MEANINGS = {
     "line_recall_auc": "share of the target lines retrieved, averaged over budgets up to 12,000 characters",
     "definition_recall_auc": "share of the needed definitions retrieved, averaged over budgets up to 12,000 characters",
     "line_rprec": "share of the target lines retrieved once as many characters are read as the target has",
 }
-"""The measures that decide, in words; each counts characters without whitespace."""
 
 
 def meaning_of(measure: str) -> str:

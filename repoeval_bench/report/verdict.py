@@ -34,20 +34,20 @@ from repoeval_bench.report.text import (
 from repoeval_bench.runs.query_scores import GROUP, SAME
 from repoeval_bench.runs.view import RunView
 
+# Leads that the verdict gives with their intervals; of more runs only the nearest.
 _INTERVALS = 2
-"""Leads that the verdict gives with their intervals; of more runs only the nearest."""
 
+# A note gives the sizes of up to this many runs one by one, and the range of more.
 _SIZES = 4
-"""A note gives the sizes of up to this many runs one by one, and the range of more."""
 
+# The ratio that sizes can have after --match-size, which brings each within 5 % of one target.
 _MATCHED = 1.05 / 0.95
-"""The ratio that sizes can have after --match-size, which brings each within 5 % of one target."""
 
 NAMED = 5
 """Runs that a sentence names one by one."""
 
+# Most characters of a run's name in the verdict, so that it fits in four lines.
 _LONGEST = 28
-"""Most characters of a run's name in the verdict, so that it fits in four lines."""
 
 
 UNCORRECTED = "The interval is not corrected."

@@ -3,7 +3,7 @@
 A data set is a folder:
 
     README.md            names the files below as the configurations `corpus`, `queries` and `default` (the judgements)
-    corpus.jsonl         {"_id", "title", "text"}; titles are empty, as loaders embed them before the text
+    corpus.jsonl         {"_id", "title", "text"}; titles are empty
     queries.jsonl        {"_id", "text"}
     qrels/test.jsonl     {"query-id", "corpus-id", "score"}, read by `datasets` and MTEB
     qrels/test.tsv       the same, read by BEIR
@@ -35,13 +35,13 @@ from repoeval_bench.runs.view import RunView
 
 OTHER_FOLDER = "another folder with -o"
 
+# Kind of file -> (its split, its path).
 _FILES = {
     "corpus": ("corpus", "corpus.jsonl"),
     "queries": ("queries", "queries.jsonl"),
     "qrels": ("test", "qrels/test.jsonl"),
     "top_ranked": ("test", "top_ranked.jsonl"),
 }
-"""Kind of file -> (its split, its path)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,12 +63,13 @@ class Exported:
 def export_beir(run: RunView, benchmark: Benchmark, folder: Path) -> Exported:
     """Write the documents, queries and judgements of a run as data sets below `folder`, one for each repository.
 
-    A README.md in `folder` makes them the subsets of one. Under scope `pooled` there is a single data set. Texts are
-    not stored with a run, so they are cut again from `benchmark`. UsageError if that is not the benchmark of the run.
+    A README.md in `folder` makes them the subsets of one. Under scope `pooled` there is a single data set. UsageError:
+    `benchmark` is not that of the run.
     """
     config = stored_config(run)
     protocol = Protocol.parse(config.protocol)
     chunker = None if protocol.documents == "windows" else config.chunker
+    # Texts are not stored with a run, so they are cut again.
     planned = plan_run(benchmark, chunker, protocol=protocol, skip_errors=config.skip_errors)
     same_data(run, planned.benchmark)
     if planned.corpus.own:
@@ -121,6 +122,7 @@ def _write(
     ]
     restricted = sum(query_id in excluded for query_id in queries)
     files: dict[str, Any] = {
+        # Loaders embed a title before the text.
         "corpus.jsonl": jsonl({"_id": chunk.chunk_id, "title": "", "text": chunk.embed_text} for chunk in documents),
         "queries.jsonl": jsonl({"_id": fields[query_id], "text": text} for query_id, text in queries.items()),
         "qrels/test.jsonl": jsonl(

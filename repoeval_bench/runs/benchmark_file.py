@@ -3,8 +3,6 @@
 Its keys are the fields of a request; a combined field is a list. A field that is left out has the default of `eval`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -50,8 +48,8 @@ class _FileKeys(Strict):
         return names
 
 
+# Field of a request -> the file's key. The fields `repositories` (a set) and `repos` (names) share one key.
 _KEYS = {name: option.key or name for name, option in RunRequest.options().items()}
-"""Field of a request -> the file's key. The fields `repositories` (a set) and `repos` (names) share one key."""
 
 _COMBINED = tuple(name for name, option in RunRequest.options().items() if option.combined)
 

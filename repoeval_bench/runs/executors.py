@@ -1,10 +1,7 @@
 """Executors: this process, or a pool of worker processes. Both yield results in the order of the jobs.
 
-A job is a callable that can be pickled: a `functools.partial` of a module's function over plain records. Workers are
-forked from a server without threads that has imported the modules of a run, whatever the caller has imported.
+A job is a callable that can be pickled: a `functools.partial` of a module's function over plain records.
 """
-
-from __future__ import annotations
 
 import gc
 import multiprocessing
@@ -29,20 +26,17 @@ T = TypeVar("T")
 
 _PRELOADED = [
     "__main__",
-    *(
-        f"repoeval_bench.{name}"
-        for name in (
-            "runs.runner",
-            "embedding.cache",
-            "embedding.encoder",
-            "embedding.storage",
-            "metrics.lines",
-            "retrieval.bm25",
-            "retrieval.dense",
-        )
-    ),
+    "repoeval_bench.runs.runner",
+    "repoeval_bench.embedding.cache",
+    "repoeval_bench.embedding.encoder",
+    "repoeval_bench.embedding.storage",
+    "repoeval_bench.metrics.lines",
+    "repoeval_bench.retrieval.bm25",
+    "repoeval_bench.retrieval.dense",
 ]
 
+# Workers are forked from a server without threads that has imported the modules of a run, whatever the caller has
+# imported.
 _METHOD = "forkserver" if hasattr(os, "fork") else "spawn"
 
 # The variable of Python that keeps the current folder off the path.
@@ -104,7 +98,7 @@ class ProcessPool:
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Yield the result of each job, in their order; a single job, and every job on a single core, runs here."""
         if min(len(jobs), self.workers) < 2:
-            yield from InProcess().map(jobs)
+            yield from IN_PROCESS.map(jobs)
             return
         try:
             futures = deque(map(self._submit, jobs))
@@ -152,12 +146,11 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
 
 @contextmanager
 def _starting() -> Iterator[None]:
-    """Let processes start in the block that run no file of the current folder, which may be code to chunk.
-
-    They would look there for modules first. They ignore Ctrl-C, which the caller handles.
-    """
+    """Let processes start in the block that ignore Ctrl-C, and run no file of the current folder."""
+    # It may be code to chunk, and Python would look there for modules first.
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
+    # The caller handles Ctrl-C.
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
     try:
@@ -172,7 +165,7 @@ def _starting() -> Iterator[None]:
 
 
 def _begin(threshold: tuple[int, int, int]) -> None:
-    """Prepare a worker: it ignores Ctrl-C, which the caller handles, and ends with the caller."""
+    """Prepare a worker: it ignores Ctrl-C, and ends with the caller."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*threshold)
     os.environ.pop(_SAFE_PATH, None)  # programs of a chunker start as from the caller

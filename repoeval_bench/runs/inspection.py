@@ -4,11 +4,8 @@ sources.jsonl.gz   every file that was chunked, with its text
 chunks.jsonl.gz    every chunk that the chunker made, by file, as spans
 queries.jsonl.gz   for each query, the characters that the model read and the gold places; its text is in the log
 
-The compressed bytes contain no time, so that a second identical run writes the same files. An imported run does not
-have them.
+An imported run does not have them.
 """
-
-from __future__ import annotations
 
 import json
 from collections import defaultdict
@@ -16,10 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, Field
 
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
@@ -29,11 +27,8 @@ from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.protocols.uses import used_of
+from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.runs.records import Record
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.retrieval.corpus import Corpus
 
 SOURCES = "sources.jsonl.gz"
 CHUNKS = "chunks.jsonl.gz"
@@ -251,7 +246,8 @@ def _ends(span: CharSpan | LineSpan) -> tuple[int, int]:
 
 
 def _packed(rows: Iterable[Record]) -> bytes:
-    # Escaped to ASCII, so that a lone surrogate can be encoded.
+    # Escaped to ASCII, so that a lone surrogate can be encoded. The compressed bytes contain no time, so that a second
+    # identical run writes the same files.
     return b"".join(packed("".join(json.dumps(row.model_dump(exclude_unset=True)) + "\n" for row in rows)))
 
 

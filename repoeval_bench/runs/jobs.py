@@ -1,8 +1,7 @@
 """Jobs: the messages to a worker and back.
 
-Neither data nor plans are sent, so the caller's memory does not grow with the data; a worker keeps the data of its
-jobs. A job writes the same bytes as a single process would. A job's error ends that job alone: it is listed with its
-reason and with a command that tries it again.
+A worker keeps the data of its jobs. A job writes the same bytes as a single process would. A job's error ends that job
+alone: it is listed with its reason and with a command that tries it again.
 """
 
 import platform
@@ -30,14 +29,11 @@ Placed = Callable[[TextEncoder], TextEncoder]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CodeStamp:
-    """The code and packages that make a run: they must be the same in every worker.
-
-    A command would else mix runs of two versions. `digest` is a hash of the code's text, which a commit may leave
-    unchanged.
-    """
+    """The code and packages that make a run."""
 
     versions: Mapping[str, str | None]
     digest: str
+    """A hash of the code's text, which a commit may leave unchanged."""
 
     @classmethod
     def here(cls) -> Self:
@@ -94,32 +90,31 @@ class Shared:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """A run that a worker makes; the worker loads the data once and keeps it.
+    """A run that a worker makes; the worker loads the data once and keeps it."""
 
-    `make` can be pickled, and returns the run's id. `needs_model`: it embeds with a model that another process can
-    load.
-    """
-
+    # Neither data nor plans are sent, so the caller's memory does not grow with the data.
     shared: Shared
     needs_model: bool
+    """Whether it embeds with a model that another process can load."""
     make: Callable[[Materials], str]
+    """It can be pickled, and returns the run's id."""
 
     def __call__(self, placed: Placed | None = None) -> Finished:
-        """Make the run in this process; an error is part of the result, so that it ends no other job.
+        """Make the run in this process; an error is part of the result.
 
-        `placed`, which is hashable, decides where encoders compute, see `make_embedder`. New vectors are shared at the
-        end.
+        `placed`, which is hashable, decides where encoders compute, see `make_embedder`.
         """
         run_id, error = None, None
         with collected() as notices:
             try:
+                # A command would else mix runs of two versions.
                 self.shared.code.check()
                 materials = cached_materials(self.shared, placed)
                 try:
                     run_id = self.make(materials)
                 finally:
                     materials.share()
-            except BenchError as raised:
+            except BenchError as raised:  # not raised again: it would end the other jobs
                 # A grammar that is not installed is a failure, as another machine may have it.
                 is_unknown = isinstance(raised, LanguageError) and not isinstance(raised, GrammarError)
                 error = (LanguageError if is_unknown else ChunkError)(str(raised))

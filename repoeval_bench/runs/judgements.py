@@ -44,13 +44,13 @@ def judge_corpus(
 ) -> JudgedCorpus:
     """Judge every chunk by the protocol, and collect the context that `measures` need.
 
-    `line_nws` is the result of `count_lines` for these files, or more, for a caller who judges often. `around` is the
-    rule by which a hit brings more lines.
+    `line_nws` is the result of `count_lines` for these files, or more. `around` is the rule by which a hit brings more
+    lines.
     """
     line_nws = line_nws or count_lines(benchmark, protocol)
     gold = {task.task_id: gold_of(task, protocol) for task in benchmark.tasks}
     parts = {t.task_id: definitions_of(t) if protocol.of_definitions else (gold[t.task_id],) for t in benchmark.tasks}
-    seen = _Seen.by(benchmark, corpus, (gold, parts), line_nws)
+    seen = _Seen.by(benchmark, corpus, gold, parts, line_nws)
     qrels = build_qrels(seen.gold, seen.chunks, protocol.relevance, seen.line_nws, seen.definitions)
     qrels = merge_copies(qrels, corpus.merged)
     excluded = excluded_chunks(benchmark.tasks, corpus.chunks, protocol.exclusion)
@@ -76,11 +76,7 @@ def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Seen:
-    """Gold and files as the queries see them: `gold` and its `definitions` by query, `chunks` and `line_nws` by file.
-
-    A task's blanked copy of its file is a file of its own, for that query alone, as its lines have other sizes. Lines
-    that the query reads at no cost count as blank there.
-    """
+    """Gold and files as the queries see them: `gold` and `definitions` by query, `chunks` and `line_nws` by file."""
 
     gold: Mapping[str, Gold]
     definitions: Mapping[str, Sequence[Gold]]
@@ -92,24 +88,23 @@ class _Seen:
         cls,
         benchmark: Benchmark,
         corpus: Corpus,
-        golds: tuple[Mapping[str, Gold], Mapping[str, Sequence[Gold]]],
+        gold: Mapping[str, Gold],
+        definitions: Mapping[str, Sequence[Gold]],
         line_nws: Lines,
     ) -> Self:
-        gold, definitions = golds
         chunks: dict[str, list[Chunk]] = defaultdict(list)
         for repo, repo_chunks in corpus.chunks.items():
             for chunk in (*repo_chunks, *corpus.dropped.get(repo, ())):
                 chunks[chunk.file].append(chunk)
-        if not corpus.own:
-            return cls(gold=gold, definitions=definitions, chunks=chunks, line_nws=line_nws)
         seen, parts = dict(gold), dict(definitions)
         for task in benchmark.tasks:
-            if task.task_id not in corpus.own:
-                continue
-            name = own_file(task.file, task.task_id)
-            chunks[name] = list(corpus.own[task.task_id])
-            seen[task.task_id] = _renamed(gold[task.task_id], task.file, name)
-            parts[task.task_id] = [_renamed(part, task.file, name) for part in definitions[task.task_id]]
+            # A task's blanked copy of its file is a file of its own, for that query alone, as its lines have other
+            # sizes. Lines that the query reads at no cost count as blank there.
+            if task.task_id in corpus.own:
+                name = own_file(task.file, task.task_id)
+                chunks[name] = list(corpus.own[task.task_id])
+                seen[task.task_id] = _renamed(gold[task.task_id], task.file, name)
+                parts[task.task_id] = [_renamed(part, task.file, name) for part in definitions[task.task_id]]
         return cls(gold=seen, definitions=parts, chunks=chunks, line_nws=line_nws)
 
 

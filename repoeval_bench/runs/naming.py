@@ -1,9 +1,8 @@
 """Find stored runs by a folder, an id or a part of it, a chunker, an age, or as those that were compared last."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
@@ -28,8 +27,8 @@ COMPARED = "compared.json"
 RECOMMENDED = "recommended.json"
 """The file of a results folder that holds the last recommendation from its runs."""
 
+# A folder with one of these files is that of a run, finished or not.
 _FILES = (MANIFEST, METRICS, PER_QUERY, RETRIEVED)
-"""A folder with one of these files is that of a run, finished or not."""
 
 # The most run ids that an error names; a folder may have hundreds.
 _SHOWN = 3
@@ -39,11 +38,9 @@ def stored_runs(results: Path) -> list[RunView]:
     """Return the runs of a folder, the newest first, without broken ones and those of another version."""
     runs = []
     for path in results.glob(f"*/{MANIFEST}"):
-        try:
+        with suppress(ResultError):
             run = RunView.open(path.parent)
-        except ResultError:
-            continue
-        runs.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
+            runs.append(((run.manifest.created, path.stat().st_mtime_ns, run.run_id), run))
     return [run for _, run in sorted(runs, key=lambda aged: aged[0], reverse=True)]
 
 
@@ -109,7 +106,7 @@ def full_spec(name: str) -> str | None:
     """Return a chunker's spec with the defaults of all options that the name leaves out; None for any other name."""
     try:
         return make_chunker(name).spec
-    except (SpecError, UsageError):  # not a chunker, or one whose extra is missing
+    except UsageError:  # not a chunker, or one whose extra is missing
         return None
 
 

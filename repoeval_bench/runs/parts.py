@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.dataset.home import data_home
+from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, ResolvedRetriever, choose_retriever
 
 if TYPE_CHECKING:
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.registry import TextEncoder
     from repoeval_bench.embedding.storage import VectorCache
-    from repoeval_bench.protocols.protocol import Protocol
-
 
 RESULTS = Path("results")
 """Folder in which run folders are written by default."""
@@ -59,17 +59,14 @@ def shown_place(run: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """An embedder (None if nothing needs vectors) and a retriever.
-
-    Pickled, they are their specs, from which another process makes each once. It hashes no model that this one has.
-    """
+    """An embedder (None if nothing needs vectors) and a retriever."""
 
     embedder: Embedder | None
     retriever: ResolvedRetriever
     home: Path | None
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the specs."""
+        # Their specs, from which another process makes each once. It hashes no model that this one has.
         embedder = self.embedder.spec if self.embedder else None
         return _remade, (embedder, self.retriever.spec, self.home, *HASHES.items())
 
@@ -87,8 +84,6 @@ def _made(embedder: str | None, retriever: str, home: Path | None) -> Parts:
 
 def vectors_folder(home: Path | None = None) -> Path:
     """Return the folder of the vector cache in `home`."""
-    from repoeval_bench.dataset.home import data_home
-
     return data_home(home) / "vectors"
 
 
@@ -124,7 +119,6 @@ def kinds() -> dict[str, Kind[Any]]:
     from repoeval_bench.chunkers.registry import CHUNKERS
     from repoeval_bench.embedding.registry import EMBEDDERS
     from repoeval_bench.metrics.definition import MEASURES
-    from repoeval_bench.protocols.protocol import PROTOCOLS
 
     listed: tuple[Kind[Any], ...] = (CHUNKERS, EMBEDDERS, RETRIEVERS, RERANKERS, PROTOCOLS, MEASURES)
     return {kind.name: kind for kind in listed}
@@ -155,7 +149,7 @@ def usual_measures(gold: str) -> tuple[str, ...]:
 def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tuple[str, ...]:
     """Return the measures' canonical names, each once; without names, the default measures of the gold.
 
-    UsageError if one looks deeper than the `k` results that are ranked: its value would be that of another measure.
+    UsageError if one looks deeper than the `k` results that are ranked.
     """
     from repoeval_bench.metrics import Measure
 
@@ -166,6 +160,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
             "complete run"
         )
     for measure in measures:
+        # Its value would be that of another measure.
         if measure.k is not None and measure.definition.unit == "rank" and measure.k > k:
             raise UsageError(
                 f"k={k} ranks fewer chunks than {measure} reads; raise k to {measure.k} or name other measures"

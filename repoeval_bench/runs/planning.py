@@ -1,25 +1,26 @@
 """Plan runs without a model: the data that they share, the tasks that are scored, the queries, and the chunks."""
 
-from __future__ import annotations
-
 import pickle
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
+from repoeval_bench.core.benchmark import Benchmark, Query, Task
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.parts import Chunker, Embedder, Role
+from repoeval_bench.core.run import Fact
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.assembly import published_subset, with_fingerprint, without_tasks_of_tests
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.plain import without_tasks
 from repoeval_bench.dataset.reading.sampling import part_of
-from repoeval_bench.metrics import inputs_of
+from repoeval_bench.embedding.registry import TextEncoder
+from repoeval_bench.metrics import Lines, inputs_of
 from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import gold_in_query, make_queries
@@ -27,24 +28,15 @@ from repoeval_bench.protocols.uses import uses_facts, with_used
 from repoeval_bench.retrieval.corpus import Corpus, build_corpus, merge_identical
 from repoeval_bench.runs.inspection import pack_sources
 from repoeval_bench.runs.judgements import count_lines
-from repoeval_bench.runs.parts import chunker_under, make_embedder
+from repoeval_bench.runs.parts import Parts, chunker_under, make_embedder
+from repoeval_bench.runs.records import RunConfig
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.benchmark import Benchmark, Query, Task
-    from repoeval_bench.core.parts import Chunker, Embedder, Role
-    from repoeval_bench.core.run import Fact
-    from repoeval_bench.embedding.cache import CachedEmbedder
-    from repoeval_bench.embedding.registry import TextEncoder
-    from repoeval_bench.metrics import Lines
-    from repoeval_bench.runs.parts import Parts
-    from repoeval_bench.runs.records import RunConfig
-    from repoeval_bench.runs.results import Results
+from repoeval_bench.runs.results import Results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
-    """The texts that a run will embed, known without a model, so that they can be shown first."""
+    """The texts that a run will embed, known without a model."""
 
     benchmark: Benchmark
     protocol: Protocol
@@ -62,22 +54,21 @@ class Plan:
 
 @dataclass(frozen=True, kw_only=True)
 class Inputs:
-    """The tasks that a protocol selects, their files and queries, and the facts of each task.
-
-    They are the same for all chunkers of a comparison, so each process makes them once.
-
-    `facts` is task_id -> fact -> value, `lines` is the result of `count_lines`. `gold_in_query` is query_id -> share of
-    its gold's non-blank lines that are in the query. `sources` is the content of the stored file of sources.
-    """
+    """The tasks that a protocol selects, their files and queries, and the facts of each task."""
 
     benchmark: Benchmark
     protocol: Protocol
     queries: tuple[Query, ...]
     facts: Mapping[str, Mapping[str, Fact]]
+    """task_id -> fact -> value."""
     lines: Lines
+    """The result of `count_lines`."""
     gold_in_query: Mapping[str, float]
+    """query_id -> share of its gold's non-blank lines that are in the query."""
     sources: bytes
+    """The content of the stored file of sources."""
 
+    # They are the same for all chunkers of a comparison, so each process makes them once.
     def __reduce__(self) -> tuple[object, ...]:
         # Packed once: every job of a pool is sent the same inputs.
         return _remade, (self._packed,)
@@ -102,11 +93,6 @@ class PlannedRun:
     chunker: Chunker
     parts: Parts
     inputs: Inputs
-
-    @property
-    def run_id(self) -> str:
-        """Return the name of its folder."""
-        return self.config.run_id
 
     def texts(self, plan: Plan) -> dict[Role, list[str]]:
         """Return the texts whose vectors it needs, by role."""
@@ -155,7 +141,7 @@ def make_plan(
     """Cut the files of the selected tasks, and return the plan, and the chunker's own chunks without the protocol's.
 
     A `corpus` may have these chunks already. A protocol that blanks lines gives each task its own chunks. `tasks` are
-    those of all runs of the chunker whose protocols do, so that each is cut once.
+    those of all runs of the chunker whose protocols do.
     """
     needed = [task.task_id for task in selected.tasks] if protocol.blanks else []
     tasks = tasks or (selected.tasks if needed else ())
@@ -163,7 +149,7 @@ def make_plan(
     if plain is None or not plain.own.keys() >= {*needed}:
         build = partial(build_corpus, selected.files, chunker, skip_errors=skip_errors)
         try:
-            plain = build(tasks=tasks)
+            plain = build(tasks=tasks)  # of all runs, so that each is cut once
         except ChunkError:
             if needed or not tasks:
                 raise
@@ -241,7 +227,6 @@ def _with_definitions(benchmark: Benchmark) -> Benchmark:
 
 
 def _why_none(benchmark: Benchmark) -> str:
-    """Return why no task uses a definition."""
     for repo, files in benchmark.files.items():
         if sum(len(file.text) for file in files) > uses_table.MOST_CODE:
             return f"names are resolved in up to {uses_table.MOST_CODE / 1e6:.0f} MB of code, and {repo} has more"
@@ -254,10 +239,8 @@ LARGE = 16_000_000
 
 
 def is_large(benchmark: Benchmark, n_chunkers: int) -> bool:
-    """Return whether there is enough to cut to start more processes.
-
-    Each chunker cuts every file, and for each task its file again without the lines to write.
-    """
+    """Return whether there is enough to cut to start more processes."""
+    # Each chunker cuts every file, and for each task its file again without the lines to write.
     sizes = {file.name: len(file.text) for files in benchmark.files.values() for file in files}
     n_chars = sum(sizes.values()) + sum(sizes.get(task.file, 0) for task in benchmark.tasks)
     return n_chunkers * n_chars >= LARGE
@@ -291,8 +274,8 @@ class Setting:
 class Materials:
     """The data of requests, `without` some repositories, and what runs over it share.
 
-    Data is fetched on first use. A given `embedder` replaces that of every request. `placed` decides where encoders
-    compute, see `make_embedder`. Vectors are shared with the store of `results`, new ones by `share`.
+    A given `embedder` replaces that of every request. `placed` decides where encoders compute, see `make_embedder`.
+    Vectors are shared with the store of `results`, new ones by `share`.
     """
 
     def __init__(
@@ -311,12 +294,12 @@ class Materials:
         self._shared = results.vectors(home)
         self._benchmark = benchmark
         self._embedder = embedder
-        self._embedders: dict[str, CachedEmbedder] = {}
+        self._embedders: dict[str, Embedder] = {}
         self._settings: dict[tuple[RunRequest, int | None], Setting] = {}
 
     @cached_property
     def benchmark(self) -> Benchmark:
-        """Return the tasks and files."""
+        """Return the tasks and files, which are fetched on first use."""
         if self._benchmark is not None:
             return self._benchmark
         fields = {name: getattr(self._data, name) for name in DataRequest.model_fields}
@@ -353,20 +336,19 @@ class Materials:
             self._shared.flush()
 
 
-def match_sizes(
-    benchmark: Benchmark, chunkers: Sequence[str], baseline: str, protocol: Protocol, *, skip_errors: bool = False
-) -> list[SizeMatch]:
+def _match_sizes(benchmark: Benchmark, chunkers: Sequence[str], baseline: str, request: RunRequest) -> list[SizeMatch]:
     """Set each chunker's size so that its chunks' mean size is within 5 % of the baseline's on the protocol's files.
 
-    Sizes are in non-whitespace characters. The baseline's own chunker gets the baseline's size. If a chunker fails, or
-    cannot come that near, its match has the reason.
+    If a chunker fails, or cannot come that near, its match has the reason.
     """
-    files = [file for repo_files in select(benchmark, protocol).files.values() for file in repo_files]
+    selected, skip_errors = select(benchmark, request.resolved_protocol()), request.skip_errors
+    files = [file for repo_files in selected.files.values() for file in repo_files]
     cutter = make_chunker(baseline)
     target = mean_nws(cutter, files, skip_errors=skip_errors)
-    named = [cutter.spec if is_resized(spec, cutter.spec) else spec for spec in chunkers]
     matches = []
-    for spec in named:
+    for chunker in chunkers:
+        # The baseline's own chunker gets the baseline's size.
+        spec = cutter.spec if is_resized(chunker, cutter.spec) else chunker
         try:
             matches.append(match_size(spec, target, files, skip_errors=skip_errors))
         except ChunkError as error:  # it ends this chunker's run alone
@@ -380,8 +362,7 @@ def make_chunkers(benchmark: Benchmark, chunkers: Sequence[str | Chunker | None]
     protocol = request.resolved_protocol()
     cutters = [chunker_under(protocol, chunker) for chunker in chunkers]
     if request.match_size:
-        specs = [chunker.spec for chunker in cutters]
-        matches = match_sizes(benchmark, specs, request.match_size, protocol, skip_errors=request.skip_errors)
+        matches = _match_sizes(benchmark, [chunker.spec for chunker in cutters], request.match_size, request)
         for match in matches:
             NOTICES.info(str(match))
         cutters = [chunker_under(protocol, match.spec) for match in matches]
@@ -398,7 +379,8 @@ def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
 
 
 def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
-    """Repositories whose tasks do not count towards a limit of the first N, so that each request scores some."""
+    """Repositories whose tasks do not count towards a limit of the first N."""
+    # So each request scores some.
     return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 

@@ -1,7 +1,5 @@
 """Provenance of a run: versions, commit, machine. It is stored in the manifest and changes no score."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import platform
@@ -20,10 +18,8 @@ _OTHER_EXTRAS = frozenset({"build", "complete", "frames", "parquet", "ray", "rep
 
 
 def _packages() -> list[str]:
-    """Return the packages whose version can change a score: those of grammars, of models and of chunkers.
-
-    They are read from this package's own requirements, so a new chunker's extra is among them.
-    """
+    """Return the packages whose version can change a score: those of grammars, of models and of chunkers."""
+    # Read from this package's own requirements, so a new chunker's extra is among them.
     try:
         requirements = requires(PROJECT) or []
     except PackageNotFoundError:
@@ -52,12 +48,9 @@ def versions() -> dict[str, str | None]:
     return installed
 
 
-@cache
+@cache  # later changes on disk do not change the running code
 def code_state() -> CodeState:
-    """Return the commit of this code and whether files differ from it; both None outside a git checkout.
-
-    It is read once, as later changes on disk do not change the running code.
-    """
+    """Return the commit of this code and whether files differ from it; both None outside a git checkout."""
     return state_of(Path(__file__).resolve().parents[2])
 
 

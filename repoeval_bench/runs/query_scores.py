@@ -26,29 +26,32 @@ FloatArray = NDArray[np.float64]
 # Scores that are less apart are the same: another processor may round, or add up, in another way.
 SAME = 1e-12
 
+# Sums are compared at this number of digits: their rounding error must not break a tie.
+DIGITS = 12
+
 GROUP = "group of files"
 """What a cluster is where queries have gold in several files, and so join these files to one cluster."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class QueryScores:
-    """The queries of a run in stored order, with the data that statistics need of each.
-
-    `repos` are the groups of the macro mean. Tests flip signs by `clusters`; `clustered_by` says where they come from:
-    a field of the gold or the log, else `file` (the gold's files), else `query`. A query without a known cluster is
-    `Alone`. `gold_files` are the files of each query's gold, empty if they are not known. `values` is measure ->
-    float64 (n_queries,). `facts` is name -> one fact per query; if the gold's `language` was not stored, it is read
-    from `gold_files`. `query_sha256` is the hash of each query's text, None if it was not stored.
-    """
+    """The queries of a run in stored order, with the data that statistics need of each."""
 
     query_ids: tuple[str, ...]
     repos: tuple[str, ...]
+    """The groups of the macro mean."""
     clusters: tuple[Hashable, ...]
+    """Tests flip signs by them; a query without a known one is `Alone`."""
     clustered_by: str
+    """A field of the gold or the log, else `file` (the gold's files), else `query`."""
     gold_files: tuple[tuple[str, ...], ...]
+    """The files of each query's gold, empty if they are not known."""
     values: Mapping[str, FloatArray]
+    """Measure -> float64 (n_queries,)."""
     facts: Mapping[str, Sequence[Fact]]
+    """Name -> one fact per query; if the gold's `language` was not stored, it is read from `gold_files`."""
     query_sha256: tuple[str | None, ...]
+    """The hash of each query's text, None if it was not stored."""
 
     @classmethod
     def from_rows(cls, rows: Iterable[QueryRow]) -> Self:
@@ -150,15 +153,15 @@ def _columns(measures: Mapping[str, array[float]], n_rows: int) -> dict[str, Flo
     return {name: np.array(values) for name, values in measures.items()}
 
 
-def together(runs: Sequence[QueryScores], order: Sequence[str] | None = None) -> list[QueryScores]:
+def together(runs: Sequence[QueryScores]) -> list[QueryScores]:
     """Scores of the same queries, in one order and with the same clusters: a cluster that one run knows holds for all.
 
-    Scores of a query that are the same but for rounding (`SAME`) become equal. If no order is given and those of the
-    runs differ, it is that of ids, so that the order of the runs does not matter. UsageError if runs disagree about a
+    Scores of a query that are the same but for rounding (`SAME`) become equal. UsageError if runs disagree about a
     query's cluster or repository.
     """
     orders = {run.query_ids for run in runs}
-    ids = tuple(order or (runs[0].query_ids if len(orders) == 1 else sorted(runs[0].query_ids)))
+    # That of ids if they differ, so that the order of the runs does not matter.
+    ids = runs[0].query_ids if len(orders) == 1 else tuple(sorted(runs[0].query_ids))
     ordered = [run.in_order(ids) for run in runs]
     clusters, clustered_by = ordered[0].clusters, ordered[0].clustered_by
     for run in ordered[1:]:

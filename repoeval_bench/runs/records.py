@@ -30,8 +30,8 @@ from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest, RunRequest
 
+# Version of the layout; a folder of another version is refused.
 SCHEMA: Final = 7
-"""Version of the layout; a folder of another version is refused."""
 
 MANIFEST = "manifest.json"
 METRICS = "metrics.json"
@@ -96,9 +96,9 @@ class ProtocolChoices(Record):
     tasks: str = "completion"
 
 
+# Fields of a request that a configuration has in another form: the data as its fingerprint, a protocol's choices in its
+# name, sizes in the chunker's spec.
 _SETTLED = frozenset({*DataRequest.model_fields, *CHOICES, "match_size", "allow_sparse_qrels"})
-"""Fields of a request that a configuration has in another form: the data as its fingerprint, a protocol's choices in
-its name, sizes in the chunker's spec."""
 
 
 class RunConfig(RunRequest):

@@ -29,11 +29,9 @@ from repoeval_bench.runs.parts import RESULTS, needs_vectors, shown_results
 NO_EMBEDDER = "none"
 """Stands for the embedder's spec if nothing was embedded."""
 
+# The version after the @ changes with the definition, so that runs of two definitions are never compared.
 PACK = "repoeval@chunking-v1"
-"""The definition of the benchmark: its tasks, queries, gold spans and relevance.
-
-The version after the @ changes with the definition, so that runs of two definitions are never compared.
-"""
+"""The definition of the benchmark: its tasks, queries, gold spans and relevance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +129,10 @@ class Request(BaseModel):
 
 
 def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return each value once; all of them if one cannot be compared, as no field takes that one."""
+    """Return each value once; all of them if one cannot be hashed."""
     try:
         return tuple(dict.fromkeys(values))
-    except TypeError:
+    except TypeError:  # no field takes such a value
         return tuple(values)
 
 

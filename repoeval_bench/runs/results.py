@@ -1,7 +1,6 @@
 """Folders of runs: on this machine alone, or as the cache of a store that machines share, which a plug-in provides.
 
-A folder never contains half of a run: a run is written beside it and then renamed. If two processes make the same run
-at once, the first to finish stays.
+If two processes make the same run at once, the first to finish stays.
 """
 
 from __future__ import annotations
@@ -40,11 +39,6 @@ class Results:
     """The runs of a folder. The methods for a store do nothing here; a plug-in overrides them."""
 
     out: Path
-
-    @property
-    def name(self) -> str:
-        """The folder, or the URL of the store whose cache it is."""
-        return str(self.out)
 
     def find(self, run_id: str) -> RunView | None:
         """Return a run that exactly this code made; None if there is none."""
@@ -96,6 +90,7 @@ def results_at(location: str | Path, home: Path | None = None) -> Results:
 @contextmanager
 def staging(out: Path, name: str) -> Iterator[Path]:
     """Yield a folder beside the runs in `out` in which to make a run of this name; it is removed at the end."""
+    # A folder of runs never contains half of one: it is written beside it and then renamed.
     with ExitStack() as stack:
         with writing_to(out):
             folder = stack.enter_context(folder_beside(out / name))

@@ -97,12 +97,11 @@ def make_runs(
             embed(plans, embedder)
             for run, plan in plans:
                 _store(run, plan, results)
-        new = {run.request: results.open(run.run_id) for run in job if run.request not in failed}
+        new = {run.request: results.open(run.config.run_id) for run in job if run.request not in failed}
         yield ChunkerRuns(runs | new, failed)
 
 
 def _config(chunker: Chunker, setting: planning.Setting, retriever: ResolvedRetriever) -> RunConfig:
-    """Return the configuration of a chunker's run under a setting."""
     request, protocol, embedder = setting.request, setting.protocol, setting.embedder
     return RunConfig.of_run(
         request,
@@ -166,7 +165,7 @@ def _store(run: planning.PlannedRun, plan: planning.Plan, results: Results) -> N
     """Judge, retrieve, score and store a planned run; its folder appears complete."""
     outcome = execute(run, plan)
     # Written beside and renamed: a killed command leaves no half of a run, and the same command goes on.
-    with staging(results.out, run.run_id) as beside:
+    with staging(results.out, run.config.run_id) as beside:
         results.keep(store.save(outcome, beside, created=datetime.now(UTC).isoformat(timespec="seconds")))
 
 
@@ -302,7 +301,6 @@ class Runner:
             raise LanguageError(all_mistakes(self.skipped.values()))
 
     def _named(self, setting: RunRequest) -> list[str]:
-        """Return the names of a setting's chunkers."""
         return [str(request.chunker) for request in self._members[setting]]
 
     def _skip(self, chunker: str, reason: str) -> None:

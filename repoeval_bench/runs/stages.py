@@ -26,7 +26,7 @@ from repoeval_bench.runs.store import RunOutcome
 def embed(job: Sequence[tuple[PlannedRun, Plan]], embedder: Embedder) -> None:
     """Embed every distinct text of a chunker's runs in one pass; `check_gold` comes before the first text."""
     for run, plan in job:
-        judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, ())
+        judgements = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, (), line_nws=run.inputs.lines)
         check_gold(judgements, plan.protocol, plan.chunker, allow_sparse_qrels=run.request.allow_sparse_qrels)
     texts: dict[Role, list[str]] = {"query": [], "document": []}
     for run, plan in job:
@@ -95,9 +95,9 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, allow_sparse_qrels: bool) -> None:
     """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `allow_sparse_qrels` is set.
 
-    Means then say little about a ranking. If no query has a relevant chunk, they say nothing, and the error is always
-    raised.
+    If no query has one, it is always raised.
     """
+    # Means then say little about a ranking, or nothing.
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
     if 2 * with_gold >= total or (allow_sparse_qrels and with_gold):
         return
@@ -120,15 +120,13 @@ def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, al
 
 @dataclass(frozen=True, slots=True)
 class TokenCounts:
-    """The tokens of each query and chunk, None without a model, or if it does not report them.
-
-    A role's limit is the number of a text's tokens that the model reads; infinite if it reads all. `n_chunks` counts
-    the chunks of the unchanged files, which come first; only these are counted.
-    """
+    """The tokens of each query and chunk, None without a model, or if it does not report them."""
 
     tokens: Mapping[Role, Sequence[int] | None]
     limits: Mapping[Role, float]
+    """Tokens of a text that the model reads; infinite if it reads all."""
     n_chunks: int
+    """Chunks of the unchanged files, which come first; only these are counted."""
     has_model: bool
 
     @classmethod

@@ -37,11 +37,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOutcome:
-    """A finished run, ready to be written: its ranking, judgements, scores and costs.
-
-    `gold_in_query` is query_id -> share, `facts` query_id -> fact -> value. `chunk_tokens` are sizes
-    in the model's tokens, None without a model. `inspection` is file name -> content.
-    """
+    """A finished run, ready to be written: its ranking, judgements, scores and costs."""
 
     config: records.RunConfig
     planned: Plan
@@ -50,16 +46,15 @@ class RunOutcome:
     scores: RunScores
     ceilings: RunScores
     gold_in_query: Mapping[str, float]
+    """query_id -> share."""
     facts: Mapping[str, Mapping[str, Fact]]
+    """query_id -> fact -> value."""
     counts: records.Counts
     chunk_tokens: records.Sizes | None
+    """Sizes in the model's tokens, None without a model."""
     first_stage: records.FirstStage | None
     inspection: Mapping[str, bytes]
-
-    @property
-    def run_id(self) -> str:
-        """The name of its folder."""
-        return self.config.run_id
+    """File name -> content."""
 
     @property
     def index_version(self) -> str:
@@ -88,7 +83,7 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
     dataset = _dataset(outcome.planned.benchmark)
     manifest = records.Manifest(
         schema=records.SCHEMA,
-        run_id=outcome.run_id,
+        run_id=outcome.config.run_id,
         created=created,
         dataset=dataset,
         config=outcome.config,
@@ -110,14 +105,11 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         log=_log_lines(outcome),
         inspection=outcome.inspection,
     )
-    return write_folder(results / outcome.run_id, files)
+    return write_folder(results / outcome.config.run_id, files)
 
 
 def write_folder(folder: Path, files: RunFiles) -> Path:
-    """Write a run's files, the manifest last, as a folder without one is not a run; ResultError if that fails.
-
-    A run in the cache of a store is put into the store too.
-    """
+    """Write a run's files; ResultError if that fails. A run in the cache of a store is put into the store too."""
     content: dict[str, str | bytes | Iterable[str | bytes]] = {
         records.METRICS: pretty(files.metrics),
         records.PER_QUERY: packed(_line(row) for row in files.queries),
@@ -130,6 +122,7 @@ def write_folder(folder: Path, files: RunFiles) -> Path:
         (folder / records.MANIFEST).unlink(missing_ok=True)
         for name, text in content.items():
             write_atomic(folder / name, text)
+        # Last, as a folder without one is not a run.
         write_atomic(folder / records.MANIFEST, pretty(files.manifest))
     results_at(folder.parent).put(folder)
     return folder
@@ -175,7 +168,7 @@ def _metrics(outcome: RunOutcome, dataset: records.DatasetRecord) -> records.Met
     means = records.Means.of({name: values.tolist() for name, values in outcome.scores.values.items()}, repos)
     overlap = records.Means.of({"gold_lines_in_query": list(outcome.gold_in_query.values())}, repos)
     return records.Metrics(
-        run_id=outcome.run_id,
+        run_id=config.run_id,
         dataset=dataset,
         protocol=config.protocol,
         headline=config.choices.headline,
@@ -232,7 +225,7 @@ def _log_lines(outcome: RunOutcome) -> Iterator[str]:
     spec = Spec.parse(config.chunker)
     chunks = {chunk.chunk_id: chunk for chunk in outcome.planned.corpus}
     numbers: dict[str, int] = {}
-    system = outcome.run_id  # it has a hash of the whole configuration
+    system = config.run_id  # it has a hash of the whole configuration
     k_raw = max(config.k, outcome.first_stage.k_raw if outcome.first_stage else 0)
     last = {
         "index_version": outcome.index_version,

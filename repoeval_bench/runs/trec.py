@@ -5,8 +5,6 @@ by (score as float32, chunk id), both descending, and ignores the file's own ran
 is read back in the same order.
 """
 
-from __future__ import annotations
-
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -31,8 +29,8 @@ NO_CHUNK = "none"
 BEIR = ["query-id", "corpus-id", "score"]
 """The first line of BEIR's qrels."""
 
+# The first character of a line of qrels that is skipped, as trec_eval does.
 _COMMENT = "#"
-"""The first character of a line of qrels that is skipped, as trec_eval does."""
 
 _QUERY, _CHUNK = "query id", "chunk id"
 
@@ -43,9 +41,8 @@ _SLACK = 1e-5
 def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> Iterator[str]:
     """Yield the lines of a run file, those of one query at a time; ids and tags with a blank are percent-encoded.
 
-    Scores are written with `%.9g`, which is exact for float32. A reader would reorder chunks whose scores are equal in
-    float32 but not in the order of ids. There the lower one is written one float32 step down. MetricError for a score
-    that float32 cannot hold, or that is clearly above the one before it.
+    Scores are written with `%.9g`, which is exact for float32. MetricError for a score that float32 cannot hold, or
+    that is clearly above the one before it.
     """
     word = as_field(tag or "run", "tag")
     for query_id, ranking in rankings.items():
@@ -63,8 +60,7 @@ def run_lines(rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str) -> 
 def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     """Return the text of a qrels file, and the factor of its gains: 1, or 1000 if one is not an integer.
 
-    A query without a relevant chunk gets one row with gain 0. A relevant chunk is written with a gain of at least 1.
-    An imported grade below 0 stays below 0.
+    A query without a relevant chunk gets one row with gain 0.
     """
     whole = all(float(gain).is_integer() for gains in qrels.values() for gain in gains.values())
     factor = 1 if whole else GAIN_FACTOR
@@ -72,6 +68,7 @@ def format_qrels(qrels: Mapping[str, Mapping[str, float]]) -> tuple[str, int]:
     for query_id, gains in qrels.items():
         query = as_field(query_id, _QUERY)
         for chunk_id, gain in gains.items() if gains else ((NO_CHUNK, 0.0),):
+            # A relevant chunk has a gain of at least 1, and an imported grade below 0 stays below 0.
             written = max(1, round(gain * factor)) if gain > 0 else math.floor(gain * factor)
             lines.append(f"{query} 0 {as_field(chunk_id, _CHUNK)} {written}\n")
     return "".join(lines), factor
@@ -104,13 +101,13 @@ def read_run(path: Path | str) -> Run:
 def read_qrels(path: Path | str, factor: float = 1) -> Qrels:
     """Read a qrels file: query_id -> chunk_id -> gain / factor, only gains above 0; an empty dict without any.
 
-    A negative grade is not relevant, as in trec_eval. MetricError with file:line for a line without four fields, a
-    chunk that appears twice in a query, or a gain that is no finite number of at most `LARGEST_GAIN` times the factor.
+    MetricError with file:line for a line without four fields, a chunk that appears twice in a query, or a gain that is
+    no finite number of at most `LARGEST_GAIN` times the factor.
     """
     qrels: Qrels = {}
     for _, query_id, chunk_id, gain in qrels_rows(path, factor):
         gains = qrels.setdefault(query_id, {})
-        if gain > 0:
+        if gain > 0:  # a negative grade is not relevant, as in trec_eval
             gains[chunk_id] = gain / factor
     return qrels
 
@@ -159,13 +156,11 @@ def _judged(
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged.
-
-    A query id's first character is encoded where it would make a line of qrels a comment.
-    """
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     field = name if name.split() == [name] else encode_id(name)
+    # A query id's first character could make a line of qrels a comment.
     return f"%{ord(_COMMENT):02X}{field[1:]}" if what == _QUERY and field.startswith(_COMMENT) else field
 
 
@@ -185,6 +180,7 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
                     f"query {query_id!r}: rank {i + 1} scores {score}, above rank {i}; a run file is read by "
                     "score, so give it scores that fall"
                 )
+            # A reader would reorder chunks whose scores are equal in float32 but not in the order of ids.
             read = float(np.nextafter(np.float32(above), np.float32(-np.inf)))
             texts[i] = f"{read:.9g}"
         above, id_above, score_above = read, chunk, score

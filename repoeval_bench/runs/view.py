@@ -11,44 +11,23 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel
 
+from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.extras import PROJECT, require
-from repoeval_bench.core.json_reader import (
-    JsonFaultError,
-    faults_as,
-    parse,
-    parse_loose,
-    read_document,
-    read_rows,
-    read_text,
-)
 from repoeval_bench.core.run import Qrels, Ranking
+from repoeval_bench.runs import records
 from repoeval_bench.runs.inspection import Inspection, read_inspection
 from repoeval_bench.runs.log import Hit, LogRow, in_full, read_log
 from repoeval_bench.runs.parts import kinds
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.query_scores import QueryScores
-from repoeval_bench.runs.records import (
-    MANIFEST,
-    METRICS,
-    PER_QUERY,
-    QRELS,
-    RETRIEVED,
-    SCHEMA,
-    TIMINGS,
-    Counts,
-    Manifest,
-    Metrics,
-    QueryRow,
-    TimeRow,
-)
 from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.trec import as_field, read_qrels, run_lines
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
+# The way out for every damaged run.
 _AGAIN = "make the run again"
-"""The way out for every damaged run."""
 
 
 class QueryRows(list[dict[str, Any]]):
@@ -83,30 +62,29 @@ class RunView:
         return self.folder.name
 
     @cached_property
-    def manifest(self) -> Manifest:
+    def manifest(self) -> records.Manifest:
         """Manifest of the run; ResultError if another version wrote the folder."""
-        text = self._read(MANIFEST)
-        content: Any = None
-        with suppress(JsonFaultError):  # a broken manifest is explained below
-            content = parse_loose(text)
-        schema = content.get("schema") if isinstance(content, dict) else None
-        if type(schema) is int and schema != SCHEMA:
-            which, way_out = ("a later", "update repoeval-bench") if schema > SCHEMA else ("an earlier", _AGAIN)
-            raise ResultError(
-                f"{self.folder} was made by {which} version (schema {schema}, this one reads {SCHEMA}); {way_out}"
-            )
-        with self._explained(MANIFEST):
-            return parse(text, Manifest)
+        with self._explained(records.MANIFEST):
+            text = json_reader.read_document(self.folder / records.MANIFEST)
+            content: Any = None
+            with suppress(json_reader.JsonFaultError):  # a broken manifest is explained below
+                content = json_reader.parse_loose(text)
+            schema = content.get("schema") if isinstance(content, dict) else None
+            if type(schema) is int and schema != records.SCHEMA:
+                is_later = schema > records.SCHEMA
+                which, way_out = ("a later", "update repoeval-bench") if is_later else ("an earlier", _AGAIN)
+                known = f"schema {schema}, this one reads {records.SCHEMA}"
+                raise ResultError(f"{self.folder} was made by {which} version ({known}); {way_out}")
+            return json_reader.parse(text, records.Manifest)
 
     @cached_property
-    def metrics(self) -> Metrics:
+    def metrics(self) -> records.Metrics:
         """Means over queries, over repositories and per repository."""
-        text = self._read(METRICS)
-        with self._explained(METRICS):
-            return parse(text, Metrics)
+        with self._explained(records.METRICS):
+            return json_reader.parse(json_reader.read_document(self.folder / records.METRICS), records.Metrics)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> records.Counts:
         """Counts of queries, chunks and files, truncated and skipped ones too."""
         return self.metrics.counts
 
@@ -130,12 +108,11 @@ class RunView:
         )
 
     def __repr__(self) -> str:
-        """Its id; the folder is `run.folder`."""
         return f"<RunView {self.run_id}>"
 
-    def query_rows(self) -> Iterator[QueryRow]:
+    def query_rows(self) -> Iterator[records.QueryRow]:
         """Return the rows of per_query.jsonl.gz, read lazily."""
-        return self.rows(PER_QUERY, QueryRow)
+        return self.rows(records.PER_QUERY, records.QueryRow)
 
     def log_rows(self) -> Iterator[LogRow]:
         """Return the rows of the run log, read lazily."""
@@ -157,7 +134,7 @@ class RunView:
         scored = set(self.scores.query_ids)
         ranked = {row.query_id: _ranking(hits) for row, hits in self._log() if not row.no_answer}
         if self.manifest.config:  # the log of another system may lack a query
-            self._check_queries(RETRIEVED, ranked.keys() ^ scored)
+            self._check_queries(records.RETRIEVED, ranked.keys() ^ scored)
         return {query_id: ranking for query_id, ranking in ranked.items() if query_id in scored}
 
     def trec_run(self) -> str:
@@ -168,16 +145,16 @@ class RunView:
     def _check_queries(self, name: str, other: Collection[str]) -> None:
         if other:
             raise ResultError(
-                f"{self.folder}: {name} and {PER_QUERY} name different queries, such as {min(other)!r}; "
+                f"{self.folder}: {name} and {records.PER_QUERY} name different queries, such as {min(other)!r}; "
                 f"{_AGAIN} once {self.folder} is deleted"
             )
 
     def _log(self) -> Iterator[tuple[LogRow, list[Hit]]]:
         seen: set[str] = set()
-        with self._explained(RETRIEVED):
-            for number, row, hits in read_log(self.folder / RETRIEVED):
+        with self._explained(records.RETRIEVED):
+            for number, row, hits in read_log(self.folder / records.RETRIEVED):
                 if row.query_id in seen:
-                    raise JsonFaultError(f"query {row.query_id!r} appears twice", line=number)
+                    raise json_reader.JsonFaultError(f"query {row.query_id!r} appears twice", line=number)
                 seen.add(row.query_id)
                 yield row, hits
 
@@ -186,9 +163,9 @@ class RunView:
 
         ResultError if its queries are not those of the scores.
         """
-        qrels = read_qrels(self.folder / QRELS, self.manifest.qrels_gain_factor)
+        qrels = read_qrels(self.folder / records.QRELS, self.manifest.qrels_gain_factor)
         query_ids = {as_field(query_id, "query id"): query_id for query_id in self.scores.query_ids}
-        self._check_queries(QRELS, qrels.keys() ^ query_ids.keys())
+        self._check_queries(records.QRELS, qrels.keys() ^ query_ids.keys())
         ids: dict[str, str] = {}
         if self.manifest.config is None:  # ids in another system's log may have blanks, which no field has
             for row, hits in self._log():
@@ -200,9 +177,9 @@ class RunView:
         }
 
     @cached_property
-    def timings(self) -> tuple[TimeRow, ...]:
+    def timings(self) -> tuple[records.TimeRow, ...]:
         """Times of steps and queries."""
-        return tuple(self.rows(TIMINGS, TimeRow))
+        return tuple(self.rows(records.TIMINGS, records.TimeRow))
 
     @cached_property
     def inspection(self) -> Inspection | None:
@@ -212,22 +189,20 @@ class RunView:
     def text(self, name: str) -> str:
         """Return the text of one of the folder's files, unpacked."""
         with self._explained(name):
-            return read_text(self.folder / name)
+            return json_reader.read_text(self.folder / name)
 
     def rows(self, name: str, model: type[_Model]) -> Iterator[_Model]:
         """Yield the rows of one of the folder's JSONL files as records, read lazily."""
         with self._explained(name):
-            for _, row in read_rows(self.folder / name, model):
+            for _, row in json_reader.read_rows(self.folder / name, model):
                 yield row
-
-    def _read(self, name: str) -> bytes:
-        with self._explained(name):
-            return read_document(self.folder / name)
 
     def _explained(self, name: str) -> AbstractContextManager[None]:
         # `current_run` does not notice damage to a file that it does not read, so the folder must be deleted first.
-        read = name in (MANIFEST, METRICS, PER_QUERY)
-        return faults_as(ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted")
+        read = name in (records.MANIFEST, records.METRICS, records.PER_QUERY)
+        return json_reader.faults_as(
+            ResultError, self.folder / name, _AGAIN if read else f"{_AGAIN} once {self.folder} is deleted"
+        )
 
 
 def _ranking(hits: Iterable[Hit]) -> Ranking:
@@ -237,28 +212,21 @@ def _ranking(hits: Iterable[Hit]) -> Ranking:
 def current_run(folder: Path) -> RunView | None:
     """Return the run in a folder if it exists and was made by exactly this code and these packages; else None.
 
-    It is also None for a run of a module, program or plug-in, as that code may have changed unnoticed, and for a
-    damaged run.
+    It is also None for a run of a module, program or plug-in, and for a damaged run.
     """
-    if not (folder / MANIFEST).is_file():
-        return None
-    try:
+    with suppress(ResultError):  # missing, of another version, or damaged
         run = RunView.open(folder)
-    except ResultError:  # broken, or of another version
-        return None
-    config = run.manifest.config
-    parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
-    if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
-        return None
-    if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
-        return None
-    state = code_state()
-    # Without this package's own metadata it is not known which versions matter.
-    known = versions()[PROJECT] is not None
-    if not known or run.manifest.code != state or state.dirty or run.manifest.versions != versions():
-        return None
-    try:
-        _ = run.scores
-    except ResultError:  # damaged
-        return None
-    return run
+        config = run.manifest.config
+        # Code of a module, program or plug-in may have changed unnoticed.
+        parts = [(kind, getattr(config, kind)) for kind in ("chunker", "embedder", "retriever")] if config else []
+        if any(kinds()[kind].is_outside(spec) for kind, spec in parts if spec != NO_EMBEDDER):
+            return None
+        if config and any(name.startswith("py:") for name in (config.protocol, *config.measures)):
+            return None
+        state = code_state()
+        # Without this package's own metadata it is not known which versions matter.
+        known = versions()[PROJECT] is not None
+        if known and run.manifest.code == state and not state.dirty and run.manifest.versions == versions():
+            _ = run.scores
+            return run
+    return None

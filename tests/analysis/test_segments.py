@@ -23,6 +23,7 @@ from repoeval_bench.analysis.segments import (
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.lab.leaderboard import leaderboards
 from repoeval_bench.report.diff import comparison_lines, few_note
+from repoeval_bench.runs.query_scores import together
 from support.runs import query_scores, write_carried_pair, write_run, write_runs
 
 
@@ -113,7 +114,7 @@ def test_segments_use_the_protocols_own_mean():
     for over, mean in (("micro", 0.3 * 0.75), ("macro", 0.15)):
         for part in segment_means(other, split(other, "x"), "mrr", over):
             assert part.mean == pytest.approx(mean)
-        for part in segment_differences(base, other, split(base, "x"), "mrr", over):
+        for part in segment_differences(*together([base, other]), split(base, "x"), "mrr", over):
             assert (part.baseline, part.difference) == (pytest.approx(0.2), pytest.approx(mean - 0.2))
             assert part.against is False
 

@@ -3,8 +3,6 @@
 An object is written whole. The content of a store is not trusted: callers check digests.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -102,13 +100,11 @@ class ObjectStore:
         return size is not None
 
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
-        """Store an object; without `replace`, one of the same name and length stays.
-
-        Without `replace` the name must determine the content, as a digest does: another length means a broken object.
-        """
+        """Store an object; without `replace`, one of the same name and length stays."""
         path = self._path(name)
 
         def write() -> None:
+            # The name determines the content, as a digest does: another length means a broken object.
             if replace or self._size(path) != len(content):
                 self._write(path, content)
 

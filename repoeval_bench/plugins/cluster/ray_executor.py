@@ -1,8 +1,8 @@
 """Jobs on a Ray cluster: a task for each run, and actors that hold the embedding model.
 
-A task needs one core. A job sends texts without a vector to an actor, on its own machine if there is one, and stores
-the answers in its machine's vector cache. While it waits, Ray gives its core to another task. A task or an actor whose
-process or machine is lost is started again. Only this file imports Ray.
+A job sends texts without a vector to an actor, on its own machine if there is one, and stores the answers in its
+machine's vector cache. A task or an actor whose process or machine is lost is started again. Only this file imports
+Ray.
 """
 
 from __future__ import annotations
@@ -108,6 +108,7 @@ class RayCluster:
         """Yield the result of each job, in their order; a job whose worker is lost too often has that as its error."""
         import ray
 
+        # While a task waits for an actor, Ray gives its core to another one.
         run = ray.remote(num_cpus=1, max_retries=TRIES - 1)(_run)
         if self._placed is None and any(job.needs_model for job in jobs):
             self._placed = self._start_actors()
@@ -153,7 +154,8 @@ class RayCluster:
 
 @contextmanager
 def _absolute_script() -> Iterator[None]:
-    """Name the script that runs by its absolute path: Ray learns from it in which folder workers look for modules."""
+    """Name the script that runs by its absolute path."""
+    # Ray learns from it in which folder workers look for modules.
     named = sys.argv[:1]
     sys.argv[:1] = [str(Path(name).absolute()) for name in named]
     try:
@@ -163,7 +165,8 @@ def _absolute_script() -> Iterator[None]:
 
 
 def _check_answers(address: str) -> None:
-    """Raise an OSError if nothing listens at `host:port`; Ray itself would wait ten minutes."""
+    """Raise an OSError if nothing listens at `host:port`."""
+    # Ray itself would wait ten minutes.
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if port.isdecimal():
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()

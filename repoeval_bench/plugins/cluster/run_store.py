@@ -1,7 +1,6 @@
 """Finished runs in a store at a URL: an object for each, written whole, so that no reader sees half of one.
 
-A run's folder is packed in the order of its files' names, without their times. An object that is broken, or has a run
-of other code, is replaced when the run is made again.
+An object that is broken, or has a run of other code, is replaced when the run is made again.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
 FOLDER = "runs"
 """Folder of the runs in a store."""
 
+# File in the cache folder of a store: run id -> state of the object when it was fetched.
 _FETCHED = ".fetched"
-"""File in the cache folder of a store: run id -> state of the object when it was fetched."""
 
 _ENDING = ".zip"
 _LONG_AGO = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip file can state
@@ -43,11 +42,6 @@ class StoredResults(Results):
     """A folder of this machine that is the cache of a store that machines share."""
 
     store: ObjectStore
-
-    @property
-    def name(self) -> str:
-        """The URL of the store."""
-        return self.store.url
 
     def find(self, run_id: str) -> RunView | None:
         """Return a run of exactly this code, from this folder or the store; afterwards it is in both."""
@@ -72,7 +66,7 @@ class StoredResults(Results):
         """Fetch runs to read them only; a UsageError if the store holds none."""
         self.fetch()
         if not any(self.out.glob(f"[!.]*/{MANIFEST}")):
-            raise UsageError(f"{self.name} holds no runs; make some with --out {self.name}")
+            raise UsageError(f"{self.store.url} holds no runs; make some with --out {self.store.url}")
 
     def check_writable(self) -> None:
         """Raise a StoreError unless objects can be put into the store."""
@@ -106,7 +100,7 @@ class StoredResults(Results):
             write_atomic(self.out / _FETCHED, json.dumps({run_id: states[run_id] for run_id in sorted(current)}))
         if broken:
             NOTICES.info(
-                f"note: {self.name} holds broken runs: {', '.join(broken)}; delete them there, and make them again"
+                f"note: {self.store.url} holds broken runs: {', '.join(broken)}; delete them there, and make them again"
             )
 
     def _fetched(self) -> dict[str, str]:

@@ -1,34 +1,27 @@
 """Vectors in a store that machines share: sealed blocks of many vectors, each written once and never changed.
 
 A block is two objects, named by the digests of both. `.block` has the header, the keys, the lengths and the values with
-their seals. `.keys` has the keys again and is written last, so that a machine need not read a block whose vectors it
-has. The database of a cache is never in such a store; each machine keeps its own.
+their seals; `.keys` has the keys again. The database of a cache is never in such a store; each machine keeps its own.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
 import struct
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, unsealed
-
-if TYPE_CHECKING:
-    from repoeval_bench.plugins.cluster.object_store import ObjectStore
-
+from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 FOLDER = "vectors"
 """Folder of the blocks in a store."""
 
+# Entries of a block: 6 MB of vectors of 384 numbers.
 ENTRIES = 4096
-"""Entries of a block: 6 MB of vectors of 384 numbers."""
 
 _KEYS, _BLOCK = ".keys", ".block"
 
@@ -55,6 +48,7 @@ def write_block(store: ObjectStore, values: Mapping[bytes, bytes]) -> None:
     block = json.dumps({"entries": len(values)}).encode() + b"\n" + keys + lengths + sealed
     name = f"{FOLDER}/{_digest(keys)}.{_digest(block)}"
     store.write(name + _BLOCK, block)
+    # Last, as a block without it is not complete. A machine need not read a block whose vectors it has.
     store.write(name + _KEYS, keys)
 
 
@@ -168,5 +162,5 @@ class SharedVectorCache(VectorCache):
 
 
 def _heads(keys: list[bytes]) -> NDArray[np.uint64]:
-    """Return the first eight bytes of each key: enough to find a block, in a quarter of the memory."""
+    # The first eight bytes of each key: enough to find a block, in a quarter of the memory.
     return np.frombuffer(b"".join(key[:8] for key in keys), dtype=np.uint64)

@@ -192,7 +192,6 @@ def _save(
     out: Path,
     created: str,
 ) -> RunView:
-    """Score the completions of a run, and write them as a run of their own."""
     name = Spec.parse(settings.model).target or ""
     identity = {key: value for key, value in settings.as_json().items() if key != "cut_off"}
     digest = short_hash(json.dumps(identity, sort_keys=True))

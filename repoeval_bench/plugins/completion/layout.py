@@ -4,12 +4,9 @@ Zhang et al. 2023 (arXiv 2303.12570), `_make_a_block` and `_build_prompt` of its
 that of the task's language. Tokens are counted by a rule and not by a model's tokenizer. Without a fragment there is no
 heading.
 
-As in RepoCoder, a chunk of the task's own file is shown only if it ends before the prompt begins. So it contains
-neither the target, nor the code after it, nor lines of the prompt.
-
 Targets of level `function` end where the indentation does: at the first non-blank line that is indented less than the
 target's first line. For the levels `line` and `api` as many non-blank lines are kept as the ground truth has, as
-RepoCoder does. Stops lie outside the kept lines, so they save tokens and change no score.
+RepoCoder does.
 """
 
 import re
@@ -22,8 +19,8 @@ from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.dataset.reading.sampling import tokens_of
 from repoeval_bench.runs.view import RunView
 
+# Version of the layout, part of the identity of every completed run.
 LAYOUT = "repocoder 1"
-"""Version of the layout, part of the identity of every completed run."""
 
 MOST_FRAGMENTS = 10
 """The most fragments that RepoCoder shows."""
@@ -63,6 +60,8 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
     `ranked` are the fragments for it, best first. Up to 10 are shown. A fragment that does not fit is skipped, and a
     smaller one of a lower rank may be shown.
     """
+    # As in RepoCoder, a chunk of the task's own file has to end before the prompt begins. So it contains neither the
+    # target, nor the code after it, nor lines of the prompt.
     visible = [fragment for fragment in ranked if fragment.file != task.file or fragment.end <= task.context_start]
     hidden = len(ranked) - len(visible)
     heading = _commented(_HEADING, comment)
@@ -86,7 +85,8 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
 
 
 def count_tokens(text: str) -> int:
-    """Count tokens by the rule of `dataset.reading.sampling`; a ruler is one token, as for models trained on code."""
+    """Count tokens by the rule of `dataset.reading.sampling`."""
+    # A ruler is one token, as for models trained on code.
     return len(tokens_of(text.replace(_RULER, "-")))
 
 
@@ -127,10 +127,10 @@ def fragments_of(run: RunView) -> dict[str, list[Fragment]]:
     return ranked
 
 
+# Version of the rules, part of the identity of every completed run.
 ENDING = "hole 1"
-"""Version of the rules, part of the identity of every completed run."""
 
-# OpenAI's API takes four stops at most.
+# OpenAI's API takes four stops at most. They lie outside the kept lines, so they save tokens and change no score.
 _PYTHON_STOPS = ("\ndef ", "\nclass ", "\n@", "\nif ")
 _OTHER_STOPS = ("\n}",)
 _FENCE = re.compile(r"\A\s*```[^\n]*\n(.*?)(?:^```|\Z)", re.DOTALL | re.MULTILINE)
@@ -143,21 +143,15 @@ def indentation(text: str) -> str:
 
 
 def stops(task: Task, language: str, *, chat: bool) -> tuple[str, ...]:
-    """Return the server's stop texts, at most four: code in the first column, if the target has none.
-
-    A chat gets none, because the first line of its answer may lack its indentation.
-    """
+    """Return the server's stop texts, at most four: code in the first column, if the target has none."""
+    # The first line of a chat's answer may lack its indentation.
     if chat or task.level != "function" or not indentation(task.ground_truth):
         return ()
     return _PYTHON_STOPS if language == "python" else _OTHER_STOPS
 
 
 def cut(answer: str, task: Task, *, chat: bool) -> str:
-    """Return the lines of an answer that belong to the target, each with a line end.
-
-    Of a chat's answer that begins with a fence, only the text in the fence counts. Its first line is indented like the
-    target's, because servers strip what they send.
-    """
+    """Return the lines of an answer that belong to the target, each with a line end."""
     if chat:
         answer = _from_chat(answer, indentation(task.ground_truth))
     lines = answer.splitlines()
@@ -171,6 +165,8 @@ def cut(answer: str, task: Task, *, chat: bool) -> str:
 
 
 def _from_chat(answer: str, indent: str) -> str:
+    """Return the text in the fence that a chat's answer begins with, or all of it, its first line indented."""
+    # Servers strip what they send.
     fenced = _FENCE.match(answer)
     text = (fenced[1] if fenced else answer).lstrip("\r\n")
     return indent + text.lstrip(" \t") if text.strip() else ""

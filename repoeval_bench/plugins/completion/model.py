@@ -1,7 +1,4 @@
-"""A language model behind a server that speaks OpenAI's completions or chat API, greedy: `openai:NAME,base_url=…`.
-
-Each distinct request is sent only once: every answer is cached when it arrives, so a repeated command resumes.
-"""
+"""A language model behind a server that speaks OpenAI's completions or chat API, greedy: `openai:NAME,base_url=…`."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,11 +20,11 @@ from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text
 MAX_TOKENS: Mapping[str, int] = {"function": 500, "line": 100, "api": 100}
 """Level -> default limit of an answer, in tokens."""
 
+# The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id.
 INSTRUCTION = (
     "You continue source code. Answer with the lines that come next and nothing else: no explanation, no code fence, "
     "and nothing that is already there. Keep the indentation. Stop where the function, statement or line is complete."
 )
-"""The system message of a chat. A change of it needs a new `layout.LAYOUT`, which is part of a run's id."""
 
 
 class Answer(BaseModel, strict=True, frozen=True):
@@ -160,10 +157,7 @@ def parse_model(text: str) -> Model:
 def answer_all(
     model: Model, requests: Sequence[ModelRequest], cache: VectorCache, *, concurrency: int = 8
 ) -> tuple[dict[ModelRequest, Answer], int]:
-    """Return the answer to every distinct request, and how many were sent.
-
-    Cached answers are used, and a new answer is cached when it arrives. A CompletionError if a request fails for good.
-    """
+    """Return the answer to every distinct request, and how many were sent; a CompletionError if one fails for good."""
     distinct = list(dict.fromkeys(requests))
     identity = json.dumps(model.identity, sort_keys=True)
     keys = {request: _key(identity, request) for request in distinct}
@@ -178,6 +172,7 @@ def answer_all(
         server = CompletionServer(model)
         with progress(desc=f"complete {count(len(missing), 'prompt')}", unit="prompts", total=len(missing)) as bar:
             for request, answer in answers(server.ask, missing, concurrency):
+                # Cached when it arrives, so a repeated command resumes.
                 value = json.dumps(answer.model_dump()).encode()
                 cache.write({keys[request]: value})
                 known[request] = answer

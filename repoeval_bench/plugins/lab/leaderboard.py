@@ -29,6 +29,7 @@ from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import choice_sentences
 from repoeval_bench.runs.parts import PACKS
+from repoeval_bench.runs.query_scores import DIGITS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
 
@@ -180,7 +181,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     entries: list[RankedRun] = []
     for index, run in enumerate(ordered):
         score = run.metrics.over(over)[measure]
-        tied = bool(entries) and round(entries[-1].score, 12) == round(score, 12)
+        tied = bool(entries) and round(entries[-1].score, DIGITS) == round(score, DIGITS)
         entries.append(
             RankedRun(
                 rank=entries[-1].rank if tied else index + 1,
@@ -239,7 +240,6 @@ def summary(leaderboards: Leaderboards) -> str:
     return line + (f"; {count(len(leaderboards.not_ranked), 'folder')} not ranked" if leaderboards.not_ranked else "")
 
 
-# Longer than 60 lines: an entry for each column, and nothing else to read.
 def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
     """Return the columns of a leaderboard, with a `RankedRun` a row, for tables and CSV."""
     measure, over = leaderboard.measure, leaderboard.over

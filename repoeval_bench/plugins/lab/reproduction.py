@@ -89,11 +89,11 @@ CODERAG = {
 }
 """CodeRAG-Bench (arXiv 2406.14497), table 3, RepoEval function level: NDCG@10 x 100."""
 
+# Lower-cased words, k1 1.2, b 0.75: a minimal BM25, chosen before anything was measured.
 CODERAG_BM25 = "bm25:tokenizer=words"
-"""Lower-cased words, k1 1.2, b 0.75: a minimal BM25, chosen before anything was measured."""
 
+# A dense row for every machine: this project's default model in CodeRAG-Bench's setting.
 UNPUBLISHED = "all-MiniLM-L6-v2, as bundled (no published row)"
-"""A dense row for every machine: this project's default model in CodeRAG-Bench's setting."""
 
 CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
     ("default", {}),
@@ -184,11 +184,12 @@ def _of_model(embedder: str) -> _PlannedRun:
 
 
 def _precise(**fields: str) -> RunRequest:
-    """Return a request in single precision, so that the page does not depend on the processor."""
+    """Return a request in single precision."""
     request = RunRequest.of(fields)
     if not request.needs_vectors:
         return request
     spec = Spec.parse(request.embedder)
+    # So the page does not depend on the processor.
     precise = format_spec(spec.name, {**spec.params, "precision": "fp32"}, spec.target)
     return request.model_copy(update={"embedder": precise})
 
@@ -212,7 +213,6 @@ def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> Pu
     return replace(measured, status=judge(mean, row.published, tolerance))
 
 
-# Longer than 60 lines: it is the page's text.
 def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> str:
     """Return the Markdown page: tables, verdicts and the commands that print the figures.
 

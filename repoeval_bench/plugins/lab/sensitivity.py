@@ -24,8 +24,8 @@ from repoeval_bench.runs.benchmark_file import find_benchmark, read_benchmark
 from repoeval_bench.runs.request import ExecutionRequest, RunRequest, by_setting
 from repoeval_bench.runs.runner import Runner, runner_on
 
+# Prefixes of the measures that no relevance rule changes.
 _OF_LINES = ("line_", "definition_")
-"""Prefixes of the measures that no relevance rule changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +44,10 @@ class Cell:
 
     @property
     def counts_as(self) -> tuple[str, ...]:
-        """Its key: two cells of one key count once, as a measure of lines is the same under every relevance rule."""
+        """Its key: two cells of one key count once."""
         setting, measure = self.setting, self.comparison.measure
         protocol = setting.resolved_protocol()
+        # A measure of lines is the same under every relevance rule.
         if measure.startswith(_OF_LINES):
             protocol = Protocol.parse(protocol.name).override(relevance="overlap")
         values = setting.combination() | {"protocol": protocol.name}

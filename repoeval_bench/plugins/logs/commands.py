@@ -1,28 +1,22 @@
 """The commands of this leaf, each imported when it is called."""
 
-from __future__ import annotations
-
 from repoeval_bench.cli.group import CommandGroup
-
-_LEAF = "repoeval_bench.plugins.logs"
 
 group = CommandGroup(
     name="logs",
     help="Judge logs of other systems, and find what is wrong with a run.",
+    package=__package__,
     table={
-        "import": (f"{_LEAF}.import_log:import_command", "Score a run log of another system, or a TREC run."),
-        "questions": (
-            f"{_LEAF}.questions:questions_command",
-            "Write another benchmark's questions as gold and queries.",
-        ),
-        "diagnose": (f"{_LEAF}.diagnosis:diagnose_command", "Find what is wrong with a run, and its worst queries."),
-        "pipeline": (f"{_LEAF}.pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
+        "import": (".import_log:import_command", "Score a run log of another system, or a TREC run."),
+        "questions": (".questions:questions_command", "Write another benchmark's questions as gold and queries."),
+        "diagnose": (".diagnosis:diagnose_command", "Find what is wrong with a run, and its worst queries."),
+        "pipeline": (".pipeline:pipeline_command", "Measure a log's reranker, router, freshness, …"),
         "hard-negatives": (
-            f"{_LEAF}.pipeline:hard_negatives_command",
+            ".pipeline:hard_negatives_command",
             "Put hard negatives at a run's top and report the loss.",
         ),
-        "pool": (f"{_LEAF}.judgements:pool_command", "Write the top of several runs into one file to judge."),
-        "bounds": (f"{_LEAF}.judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
+        "pool": (".judgements:pool_command", "Write the top of several runs into one file to judge."),
+        "bounds": (".judgements:bounds_command", "Bound a run's scores with a second set of judgements."),
     },
     examples="""\
 import log.jsonl --gold gold.jsonl --files src/

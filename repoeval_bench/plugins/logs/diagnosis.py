@@ -33,10 +33,10 @@ Numbers = dict[str, float | int | None]
 """What a number is called -> its value, None where it is not known."""
 
 TOP = 10
+# Results that a reranker usually reads.
 DEEP = 50
-"""Results that a reranker usually reads."""
+# A ranking that is stored less deep than this says nothing about lower ranks.
 LEAST_DEEP = 20
-"""A ranking that is stored less deep than this says nothing about lower ranks."""
 
 LIMITS: Mapping[str, float] = {
     "recall-low": 0.6,
@@ -229,15 +229,13 @@ def _near_duplicates(evidence: DiagnosisEvidence) -> Found | Missing:
 
 
 def repeats(entries: Sequence[Retrieved]) -> float:
-    """Return the share of a ranking that repeats higher ranks: lines shown before, or a copy (exactly the same score).
-
-    Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A score of
-    0 does not mark a copy: every chunk that shares nothing with the query has it.
-    """
+    """Return the share of a ranking that repeats higher ranks: lines shown before, or a copy (of the same score)."""
     shown: dict[str, set[int]] = defaultdict(set)
     scores: set[float] = set()
     total = 0.0
     for entry in entries:
+        # Texts are not stored, but copies of a text get the same score from any retriever that sees texts alone. A
+        # score of 0 does not mark a copy: every chunk that shares nothing with the query has it.
         share = 1.0 if entry.score in scores and entry.score != 0 else 0.0
         if entry.file is not None and entry.lines:
             lines = set(entry.lines)

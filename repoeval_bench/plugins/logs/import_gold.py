@@ -1,8 +1,6 @@
 """The gold of an imported log: chunk ids, files or line ranges, matched with the chunks of the corpus or the log.
 
-Gold and log also name the repositories and clusters of queries. These belong to the benchmark's queries, so a run whose
-log lacks a query has them too. Line measures need sources: the size of a line is not in a log, and every system has to
-read the same lines at the same cost.
+Gold and log also name the repositories and clusters of queries.
 """
 
 from collections import defaultdict
@@ -34,8 +32,7 @@ Named = Mapping[str, Mapping[str, str]]
 def read_log(path: Path, places: Mapping[str, LoggedChunk] | None = None, depth: int | None = None) -> Iterator[LogRow]:
     """Yield the rows of a log, or of a TREC run (see `log_rows`), with their rankings sorted by rank.
 
-    A LogError with file:line names a repeated query or ranked chunk, ranks that are not 1, 2, 3, …, or a second system,
-    because a run belongs to one system.
+    A LogError with file:line names a repeated query or ranked chunk, ranks that are not 1, 2, 3, …, or a second system.
     """
     system: str | None = None
     seen: set[str] = set()
@@ -152,12 +149,12 @@ def bpref(ranking: Sequence[str], judgements: Mapping[str, float]) -> float:
     """Binary preference (Buckley & Voorhees 2004), as trec_eval computes it; unjudged chunks are skipped.
 
     (1 / R) sum over retrieved relevant of 1 - min(n, R, N) / min(R, N); n are the judged non-relevant ranked higher, R
-    and N the judged relevant and non-relevant. 0 without a relevant chunk. A grade below 0 is that of a chunk which was
-    in the pool and which nobody judged, so only grade 0 is non-relevant.
+    and N the judged relevant and non-relevant. 0 without a relevant chunk.
     """
     relevant = sum(gain > 0 for gain in judgements.values())
     if not relevant:
         return 0.0
+    # A grade below 0 is that of a chunk which was in the pool and which nobody judged, so only grade 0 is non-relevant.
     bound = min(relevant, sum(gain == 0 for gain in judgements.values()))
     above, total = 0, 0.0
     for chunk_id in ranking:
@@ -277,6 +274,7 @@ def group(queries: Collection[str], gold: Named, log: Named, *, with_files: bool
     Queries are clustered by conversation, unless by the gold's files. Gold and log that contradict each other, and
     repositories of some queries alone are a LogError.
     """
+    # They belong to the benchmark's queries, so a run whose log lacks a query has them too.
     repositories = _named(REPOSITORY, queries, gold, log)
     if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
         raise LogError(
@@ -315,6 +313,7 @@ def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> 
 class LineInputs:
     """The inputs of line measures."""
 
+    # Of sources: the size of a line is not in a log, and every system has to read the same lines at the same cost.
     context: Context
     rankings: Mapping[str, Sequence[tuple[str, float]]]
     """The rankings as far as they can be read: up to a chunk whose file or lines, and so whose size, are not known."""

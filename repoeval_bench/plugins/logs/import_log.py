@@ -49,7 +49,7 @@ def import_run(
     """Judge a log, or a TREC run (see `records`), and store it as a run.
 
     Every query of the gold is scored, with 0 if the log lacks it. Queries of the log without gold are skipped and
-    counted. `no_answer` queries stay in the log and are not scored, because there is nothing to find. `files` is a
+    counted. `no_answer` queries stay in the log and are not scored. `files` is a
     folder with the sources, or a run's sources.jsonl.gz: with it and with gold of lines, line measures are scored too.
     `depth` is that of a TREC run. Without `measures` the usual ones are scored; judged@5, judged@10 and bpref always
     are. A measure of lines without lines is a UsageError. A log and a gold that are broken, share nothing that could
@@ -227,13 +227,10 @@ class _Import:
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 
-    def _repository(self, query_id: str) -> str:
-        """The repository of a query; `all` if it names none."""
-        return self.groups.repositories.get(query_id, "all")
-
     def metrics(self) -> records.Metrics:
         """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
         first, (_, values) = self.first, self._scored
+        repos = [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
         return records.Metrics(
             run_id=self.run_id,
@@ -247,7 +244,7 @@ class _Import:
             retriever=one_line(first.system),
             k=first.k_raw,
             counts=self.counts,
-            **dict(records.Means.of(values, list(map(self._repository, self.judgements.gains)))),
+            **dict(records.Means.of(values, repos)),
         )
 
     def manifest(self, created: str, gain_factor: int) -> records.Manifest:

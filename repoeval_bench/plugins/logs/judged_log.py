@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import SEED, Sample, bounded, holm, intervals, robust_error
+from repoeval_bench.analysis.statistics import Sample, bounded, holm, intervals, robust_error, seeded
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import measure_of, score_run
@@ -141,7 +141,7 @@ class Section:
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
     """Return the mean over queries with its interval by sign flips of clusters."""
     sample = Sample.micro(values, clusters)
-    (ci,) = intervals(sample, np.random.default_rng(SEED))
+    (ci,) = intervals(sample, seeded())
     return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
 
 
@@ -158,7 +158,7 @@ def changes_of(
 ) -> list[Statistic]:
     """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
     sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
-    flipped = flip_signs(*sample.parts(), np.random.default_rng(SEED))
+    flipped = flip_signs(*sample.parts(), seeded())
     ends, adjusted = bounded(flipped, sample.n_clusters), holm(flipped.p.tolist())
     changes = []
     for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
@@ -180,27 +180,26 @@ _TAIL = 0.025
 def effective_size(sample: Sample) -> float | None:
     """Return how many independent yes/no answers say as much as these clustered ones (Korn & Graubard 1998).
 
-    It is their number over the design effect, times (t of n - 1 / t of the robust error's degrees of freedom)^2. The
-    design effect is at least 1: clustered answers never count for more than independent ones. If all answers are equal,
-    their spread is not known, and each cluster counts once. None for one cluster.
+    It is their number over the design effect, times (t of n - 1 / t of the robust error's degrees of freedom)^2. None
+    for one cluster.
     """
     from scipy.special import stdtrit
 
     if sample.n_clusters < 2:
         return None
     n, p, error = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
+    # If all answers are equal, their spread is not known, and each cluster counts once.
     if not 1e-12 < p < 1 - 1e-12:
         return float(sample.n_clusters)
+    # At least 1: clustered answers never count for more than independent ones.
     design_effect = max(1.0, float(error.error[0]) ** 2 * (n - 1) / (p * (1 - p)))
     quantiles = stdtrit(np.array([n - 1, error.df]), 1 - _TAIL)
     return float(n / design_effect * (quantiles[0] / quantiles[1]) ** 2)
 
 
 def share_interval(answers: FloatArray | Sequence[float], clusters: Sequence[Hashable]) -> Interval:
-    """Return the 95 % interval of the share of ones among 0/1 answers: Clopper-Pearson at the effective size.
-
-    For independent answers it is Clopper & Pearson's (1934). None for one cluster.
-    """
+    """Return the 95 % interval of the share of ones among 0/1 answers; None for one cluster."""
+    # Clopper & Pearson's (1934), at the effective size.
     from scipy.special import betaincinv
 
     sample = Sample.micro(np.asarray(answers, dtype=np.float64), clusters)

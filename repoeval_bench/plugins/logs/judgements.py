@@ -2,9 +2,7 @@
 
 The gold misses relevant chunks, and the judge may be too kind. The true set is somewhere between the gold and gold plus
 judge, so every measure lies between the bounds given here. For precision, hit and MRR they are the scores by gold alone
-and by gold plus judge. Recall and nDCG are divided by what is relevant, so a chunk that the judge found and the run did
-not pulls them below the score by gold alone. A relevant chunk that the run ranks low can also pull nDCG down. For these
-measures the bounds are wider than the two scores.
+and by gold plus judge. For recall and nDCG they are wider.
 """
 
 import math
@@ -30,6 +28,7 @@ from repoeval_bench.report.table import Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, with_interval
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.naming import find_run, find_runs
+from repoeval_bench.runs.store import jsonl
 from repoeval_bench.runs.view import RunView
 
 Grades = dict[str, dict[str, int]]
@@ -40,8 +39,7 @@ def pool(runs: Sequence[RunView], k: int | None = None) -> tuple[int, list[dict[
     """Pool the first k chunks of the runs, each chunk once a query, with its text if a run keeps its sources.
 
     Return k and the rows to be judged, see `records.Judgement`. k is 10 unless given. Queries are in the order of the
-    first run, chunks in the order of their ids: a judge who knew which run found a chunk, and how high, could be
-    biased. Runs of different data, and a depth that a run does not have, are a UsageError.
+    first run. Runs of different data, and a depth that a run does not have, are a UsageError.
     """
     depth = resolve_depth(runs, k)
     first = runs[0].metrics.dataset
@@ -51,28 +49,25 @@ def pool(runs: Sequence[RunView], k: int | None = None) -> tuple[int, list[dict[
                 f"{runs[0].run_id} and {run.run_id} have different data: {first.label} against {other.label}"
             )
     logs = [{row.query_id: row for row in run.log_rows()} for run in runs]
-    return depth, list(pool_rows(logs, depth, runs[0].scores.query_ids, texts=_texts(runs)))
+    return depth, list(pool_rows(logs, depth, runs[0].scores.query_ids, _texts(runs)))
 
 
 def pool_rows(
-    logs: Sequence[Mapping[str, LogRow]],
-    depth: int,
-    query_ids: Sequence[str],
-    *,
-    texts: Mapping[str, str] | None = None,
+    logs: Sequence[Mapping[str, LogRow]], depth: int, query_ids: Sequence[str], texts: Mapping[str, str]
 ) -> Iterator[dict[str, Any]]:
     """`pool` of bare logs (query_id -> row); `texts` are chunks' texts. A row has what is known, and an empty grade."""
     for query_id in query_ids:
         rows = [row for log in logs if (row := log.get(query_id)) is not None]
         results = {entry.chunk_id: entry for row in reversed(rows) for entry in row.topk[:depth]}
         query = next((row.query for row in rows if row.query is not None), None)
+        # By id: a judge who knew which run found a chunk, and how high, could be biased.
         for chunk_id, entry in sorted(results.items()):
             about = {
                 "file": entry.file,
                 "start_line": entry.start_line,
                 "end_line": entry.end_line,
                 "query": query,
-                "text": (texts or {}).get(chunk_id),
+                "text": texts.get(chunk_id),
             }
             known = {name: value for name, value in about.items() if value is not None}
             yield {"query_id": query_id, "chunk_id": chunk_id, "grade": None, **known}
@@ -140,7 +135,7 @@ def read_calibration(path: Path) -> Calibration:
     """Sensitivity and specificity from chunks that both a trusted person and the judge graded 2, 1 or 0.
 
     Broken rows are a LogError with file:line. So are a file without relevant or without other chunks, and a judge no
-    better than chance (sensitivity + specificity at most 1), which corrects nothing.
+    better than chance (sensitivity + specificity at most 1).
     """
     right = {True: [0, 0], False: [0, 0]}
     for _, row in read_rows(path, Calibrated):
@@ -165,8 +160,7 @@ def read_calibration(path: Path) -> Calibration:
 def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) -> tuple[float, Interval]:
     """Return the corrected share and its 95 % interval, neither clipped nor rounded; no interval if `size` is None.
 
-    (apparent + specificity - 1) / (sensitivity + specificity - 1). The interval is eq. 16 of Lang & Reiczigel:
-    Agresti & Coull's adjustment of all three shares, a shift, and the delta method's standard error.
+    (apparent + specificity - 1) / (sensitivity + specificity - 1).
     """
     from scipy.special import ndtri
 
@@ -174,6 +168,8 @@ def rogan_gladen(apparent: float, size: float | None, calibration: Calibration) 
     value = (apparent + sp - 1) / (se + sp - 1)
     if size is None:
         return value, None
+    # Eq. 16 of Lang & Reiczigel: Agresti & Coull's adjustment of all three shares, a shift, and the delta method's
+    # standard error.
     z = float(ndtri((1 + LEVEL) / 2))
     n, n_se, n_sp = size + z**2, calibration.n_relevant + 2, calibration.n_other + 2
     p = (size * apparent + z**2 / 2) / n
@@ -224,8 +220,8 @@ def _clip(share: float) -> float:
     return min(1.0, max(0.0, share))
 
 
+# The gain of a chunk that only the judge calls relevant: that of a gold chunk, unless its gold gives another.
 JUDGED_GAIN = 1.0
-"""The gain of a chunk that only the judge calls relevant: that of a gold chunk, unless its gold gives another."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -307,15 +303,15 @@ def bounds(
 
 
 def judged_bounds(log: JudgedLog, grades: Grades, measures: Sequence[str]) -> list[Bounds]:
-    """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant.
-
-    For a fixed number of relevant chunks a measure is largest if they rank highest, and least if they rank lowest or
-    were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from below:
-    the extremes along these two orders are the extremes over all sets.
-    """
+    """Bounds of each measure over the run's queries; a grade of 1 or 2 counts as relevant."""
+    # For a fixed number of relevant chunks a measure is largest if they rank highest, and least if they rank lowest or
+    # were not retrieved. So one order of adding the judge's chunks bounds it from above, the reverse order from below:
+    # the extremes along these two orders are the extremes over all sets.
     chains = {query_id: _chain(log, query_id, grades.get(query_id, {})) for query_id in log.query_ids}
     longest = max((len(chain) for chain in chains.values()), default=0)
     gold = log.scores(log.ranked, measures)
+    # Recall and nDCG are divided by what is relevant, so a chunk that the judge found and the run did not pulls them
+    # below the score by gold alone. A relevant chunk that the run ranks low can also pull nDCG down.
     lower, upper = dict(gold), dict(gold)
     both = gold
     for size in range(1, longest + 1):
@@ -405,7 +401,7 @@ def bounds_command(
             for query_id, gains in result.qrels.items()
             for chunk_id, gain in gains.items()
         ]
-        options.write_rows(write_gold, rows)
+        options.write_and_say(write_gold, jsonl(rows))
     if as_json:
         print_json(options.plain(result, "k", "qrels"))
         return
@@ -451,7 +447,6 @@ def _agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> l
 
 
 def _corrected_lines(corrected: Corrected) -> list[str]:
-    """Return the correction and its inputs, in sentences."""
     used = corrected.calibration
     lines = [
         f"precision@{corrected.k} as the judge sees it: {corrected.apparent:.4f} over {count(corrected.n, 'chunk')}",
@@ -480,7 +475,7 @@ def pool_command(*, runs: tuple[str, ...], k: int | None, output: Path, out: Pat
     if output.exists():
         raise UsageError(f"{output} exists already, perhaps with judgements; take another name or delete it")
     depth, rows = pool(stored, k)
-    options.write_rows(output, rows)
+    options.write_and_say(output, jsonl(rows))
     queries = len({row["query_id"] for row in rows})
     echo(
         f"{count(len(rows), 'chunk')} of {count(queries, 'query')} to be judged, "

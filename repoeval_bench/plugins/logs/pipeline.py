@@ -34,13 +34,14 @@ from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.view import RunView
 
+# Recall at 50 bounds what a reranker of 50 can reach.
 RAW_DEPTH = 50
 
 
 def reranker(log: JudgedLog, k: int) -> Section:
     """Raw retriever against reranker: recall@50 before; nDCG, precision and MRR at k before and after.
 
-    Recall at 50 bounds what a reranker of 50 can reach. Queries without `raw_topk` are left out and counted.
+    Queries without `raw_topk` are left out and counted.
     """
     title = "raw retriever against reranker"
     part = log.where(lambda row: row.raw_topk is not None)
@@ -143,9 +144,7 @@ def freshness(log: JudgedLog, k: int) -> Section:
 def false_evidence(log: JudgedLog) -> Section:
     """False-evidence rate: share of the `no_answer` queries for which a chunk was retrieved; and the scores' AUROC.
 
-    The share of answerable queries that got a chunk is given too: a system that never returns one has no false evidence
-    either. The AUROC is of the score of the first chunk: the share of pairs in which the answerable query has the
-    higher one.
+    The AUROC is of the score of the first chunk: the share of pairs in which the answerable query has the higher one.
     """
     title = "queries without an answer"
     rows = log.unanswerable
@@ -157,6 +156,7 @@ def false_evidence(log: JudgedLog) -> Section:
     false = share_of(
         "false-evidence rate: given a chunk", [bool(row.topk) for row in rows], clusters, "no_answer queries"
     )
+    # A system that never returns a chunk has no false evidence either.
     true = share_of(
         "answerable queries given a chunk", [bool(row.topk) for row in answerable.scored_rows()], answerable.clusters
     )
@@ -168,13 +168,14 @@ def false_evidence(log: JudgedLog) -> Section:
 
 
 def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
-    """Return the share of pairs in which the answerable query scores higher, ties for half, with DeLong's interval.
+    """Return the share of pairs in which the answerable query scores higher, ties for half, with its interval.
 
-    DeLong, DeLong and Clarke-Pearson 1988; each query is by itself. No interval for fewer than two of either.
+    No interval for fewer than two of either.
     """
     wins = (answerable[:, None] > others) + 0.5 * (answerable[:, None] == others)
     value, ci = float(wins.mean()), None
     if min(wins.shape) > 1:
+        # DeLong, DeLong and Clarke-Pearson 1988; each query is by itself.
         parts = (wins.mean(axis=1), wins.mean(axis=0))
         error = 1.96 * sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
         ci = max(0.0, value - error), min(1.0, value + error)

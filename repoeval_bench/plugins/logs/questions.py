@@ -1,8 +1,5 @@
 """Questions of another benchmark as files that this tool reads: gold for `logs import`, questions for `--queries`.
 
-One file has the questions. Gold of lines and gold of whole files are in files of their own, as `logs import` takes one
-kind. Gold of whole files does not depend on chunking: every chunk of the file is relevant.
-
 A new benchmark is a reader and its row in `FORMATS`.
 """
 
@@ -30,6 +27,8 @@ from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.store import jsonl
 
 QUESTIONS = "questions.jsonl"
+# Two files, as `logs import` takes one kind. Gold of whole files does not depend on chunking: every chunk of the file
+# is relevant.
 GOLD, FILE_GOLD = "gold.jsonl", "gold-files.jsonl"
 """Answers that are lines, and those of questions with a whole file among their answers."""
 
@@ -163,10 +162,10 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> int:
 
 # Agent Retrieval Bench: the files that a coding agent has to read next, as JSONL. Read from `baseline.py` and
 # `abstention.py` of eyuansu62/agent-retrieval-bench.
+# Task -> where its gold is, in the order in which upstream looks.
 _OF_TASK = {"code2test": ("related_tests",), "comment2context": ("must_context_files", "context_files")}
-"""Task -> where its gold is, in the order in which upstream looks."""
+# Where it is otherwise.
 _OF_ANY = ("root_cause_files", "related_tests")
-"""Where it is otherwise."""
 
 
 class _File(ForeignRecord):
@@ -281,8 +280,8 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
 
 # Semble's annotations: a JSON list for each repository, named after it, or a folder of such files. Read from
 # `benchmarks/data.py` of MinishLab/semble, version 0.7.
+# Gains of the two kinds of answers; upstream counts both as relevant.
 RELEVANT, SECONDARY = 2.0, 1.0
-"""Gains of the two kinds of answers; upstream counts both as relevant."""
 
 
 class _Answer(ForeignRecord):

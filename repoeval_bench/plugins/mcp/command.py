@@ -1,7 +1,5 @@
 """`mcp`: serve recommend, compare and inspect_query on standard input and output."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import click

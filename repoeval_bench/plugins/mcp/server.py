@@ -1,14 +1,12 @@
 """The three tools of the server: the commands `recommend` and `compare` as JSON, and one query of a stored run."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from anyio import run_process
 from mcp.server import MCPServer
@@ -18,12 +16,10 @@ from pydantic import Field
 from repoeval_bench.core.errors import BenchError, UsageError
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.naming import find_run
+from repoeval_bench.runs.view import RunView
 
-if TYPE_CHECKING:
-    from repoeval_bench.runs.view import RunView
-
+# Beginnings of specs that run code which the client would name.
 _CODE = ("py:", "exec:")
-"""Beginnings of specs that run code which the client would name."""
 
 Chunkers = Annotated[
     list[str], Field(description="Specs to try, such as `ast` or `fixed:max_nws=800`; none: the usual")

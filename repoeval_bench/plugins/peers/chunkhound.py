@@ -4,8 +4,6 @@ Unit of `max_chunk_size` and `min_chunk_size`: non-whitespace characters, this p
 imports and blocks are found by queries, larger ones halved by lines, and small neighbours merged. A chunk here is the
 whole lines that ChunkHound names; its own texts join merged pieces without the code between them. A line that no query
 finds is in no chunk.
-
-The package brings 1.6 GB of databases and clients with it, so no other extra of this tool includes it.
 """
 
 from collections.abc import Sequence

@@ -2,9 +2,6 @@
 
 Unit of `chunk_size`, `min_chunk_size` and `chunk_overlap`: UTF-8 bytes, whitespace included. The default of 2000 gives
 chunks of about the size of `ast:max_nws=1500` on Python; the realised size is printed beside every score.
-
-The package reports its use to a server when it is imported. A variable of the environment, set here before the import,
-prevents that. A program that imported the package earlier has decided for itself.
 """
 
 import os
@@ -64,5 +61,7 @@ class CocoindexChunker(Peer):
 
 @cache
 def _library() -> Any:
+    # The package reports its use to a server when it is imported. A program that imported it earlier has decided for
+    # itself.
     os.environ["COCOINDEX_DISABLE_USAGE_TRACKING"] = "1"
     return import_module("cocoindex.ops.text").RecursiveSplitter()

@@ -60,8 +60,8 @@ class ContinueChunker(Sized):
         ]
 
     def _definitions(self, parsed: Parsed, ruler: Ruler) -> Iterator[tuple[Node, str]]:
-        """Yield nodes with their collapsed form ("" if they fit); a stack, as nesting can be deeper than Python's."""
-        nodes = [parsed.root]
+        """Yield nodes with their collapsed form ("" if they fit)."""
+        nodes = [parsed.root]  # a stack: nesting can be deeper than Python's
         while nodes:
             node = nodes.pop()
             if node.type in _CLASSES | _FUNCTIONS:

@@ -3,9 +3,6 @@
 Unit of `max_effective_lines` and `min_effective_lines`: 45 characters, whitespace included, which Haystack takes for a
 line of code. A chunk of methods has the first lines of their class as its header, as in Haystack's texts. A function of
 more than three sizes is cut every `max_effective_lines` real lines, with five repeated. Python only.
-
-Haystack refuses a file that Python does not parse. So a body that is blanked because it is the task's target gets a
-`pass` for Haystack.
 """
 
 import ast
@@ -26,8 +23,8 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
+# Lines that a piece of an oversized function repeats, Haystack's default.
 _OVERLAP = 5
-"""Lines that a piece of an oversized function repeats, Haystack's default."""
 
 
 @CHUNKERS.register(
@@ -59,6 +56,7 @@ class HaystackChunker(Peer):
 
 def _with_bodies(text: str) -> str:
     """Return a text with `pass` in the first line of each blank body; other syntax errors stay."""
+    # Haystack refuses a file that Python does not parse, and a body that is the task's target is blanked.
     while True:
         try:
             ast.parse(text)

@@ -16,11 +16,11 @@ from repoeval_bench.report.text import heading
 from repoeval_bench.runs.inspection import DefinitionRow
 from repoeval_bench.runs.log import first_rank
 
+# Retrieved chunks that are listed for each query; a query without a relevant one among them is missed.
 TOP = 10
-"""Retrieved chunks that are listed for each query; a query without a relevant one among them is missed."""
 
+# Characters of a line that are shown; a minified file has lines of a megabyte.
 LINE = 400
-"""Characters of a line that are shown; a minified file has lines of a megabyte."""
 
 _LONG = re.compile(rf"([^\n]{{{LINE}}})[^\n]+")
 

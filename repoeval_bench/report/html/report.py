@@ -1,8 +1,7 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
 Scores, differences and segments are plain HTML; what belongs to single queries is JSON that the page's own script shows
-as text. Sources and prompts are untrusted: Jinja2 escapes everything it is given, and the page's policy runs only this
-script.
+as text. The page's policy runs only this script.
 """
 
 from __future__ import annotations
@@ -25,20 +24,8 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.words import count, visible
 from repoeval_bench.report.comparison import MOST_NOTES, comparison_columns
 from repoeval_bench.report.figure import VARIABLES, Figure, css, figures, looks, ranked_figure, svg
+from repoeval_bench.report.html import tables
 from repoeval_bench.report.html.payload import payload
-from repoeval_bench.report.html.tables import (
-    PageRun,
-    RankedRow,
-    Ranking,
-    candidates_ranked,
-    candidates_table,
-    kind_of,
-    page_runs,
-    page_table,
-    ranking,
-    ranking_table,
-    score_columns,
-)
 from repoeval_bench.report.recommendation import answer_lines, evidence_name, setups_to_paste
 from repoeval_bench.report.run_command import run_command
 from repoeval_bench.report.scores import footnotes
@@ -56,8 +43,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
+# A short name with a hyphen, where a browser would break it.
 _HYPHENATED = re.compile(r"\b(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+")
-"""A short name with a hyphen, where a browser would break it."""
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
@@ -81,7 +68,7 @@ def report_page(
     check_page()
     from markupsafe import Markup
 
-    runs = page_runs(stored)
+    runs = tables.page_runs(stored)
     labels = {run_id: label for label, run_id in answer.evidence[0].runs.items()} if answer else {}
     runs = [replace(run, short=labels.get(run.stored.run_id, run.short)) for run in runs]
     measure = headline_measure(stored)
@@ -89,10 +76,10 @@ def report_page(
     metrics, ids = runs[0].stored.metrics, [run.run_id for run in stored]
     shown = [name for name in dict.fromkeys((measure, *QUERY_MEASURES)) if name in runs[0].scores.values]
     code = "\n".join((TEMPLATES / name).read_text(encoding="utf-8") for name in SCRIPTS)
-    kind = "candidate" if answer else kind_of(runs)
+    kind = "candidate" if answer else tables.kind_of(runs)
     names = {run.name: index for index, run in enumerate(runs)}
     differences = worded.record.differences
-    ranks = candidates_ranked(runs, answer) if answer else ranking(runs, worded.record)
+    ranks = tables.candidates_ranked(runs, answer) if answer else tables.ranking(runs, worded.record)
     current = answer.current.label if answer and answer.current else None
     # The heading of a recommendation is its first sentence; all others are text below it.
     first, *evidence = answer_lines(answer) if answer else [worded.text]
@@ -105,8 +92,8 @@ def report_page(
     shown_at = [*dict.fromkeys([order[0], *now, *order[:MOST_ROWS]])] if answer else sorted(order[:MOST_ROWS])
     inspected = [runs[i] for i in shown_at]
 
-    def rows_table(rows: Sequence[RankedRow]) -> Table:
-        return candidates_table(answer, rows) if answer else ranking_table(ranks, rows, kind)
+    def rows_table(rows: Sequence[tables.RankedRow]) -> Table:
+        return tables.candidates_table(answer, rows) if answer else tables.ranking_table(ranks, rows, kind)
 
     def short_name(difference: Comparison) -> str:
         return runs[names[difference.treatment]].short
@@ -130,12 +117,14 @@ def report_page(
         setups=setups_to_paste(answer) if answer else (),
         questions=[evidence_name(question) for question in answer.evidence] if answer else (),
         ranking=shown_ranks,
-        ranking_table=page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
-        more_rows=page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
+        ranking_table=tables.page_table(rows_table(shown_ranks.rows), order[:MOST_ROWS]),
+        more_rows=tables.page_table(rows_table(ranks.rows[MOST_ROWS:]), order[MOST_ROWS:]),
         plot=_ranking_plot(worded, shown_ranks, stored),
-        scores=page_table(table_of(score_columns(runs, kind), [runs[index] for index in order], "page"), order),
+        scores=tables.page_table(
+            table_of(tables.score_columns(runs, kind), [runs[index] for index in order], "page"), order
+        ),
         flipped=flipped_units(runs[0].scores.cluster_kind),
-        differences=page_table(
+        differences=tables.page_table(
             table_of(
                 [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
                 differences,
@@ -169,7 +158,7 @@ def report_page(
     )
 
 
-def _beside_choice(runs: Sequence[PageRun], answer: Recommendation) -> Sequence[Comparison]:
+def _beside_choice(runs: Sequence[tables.PageRun], answer: Recommendation) -> Sequence[Comparison]:
     """Compare all candidates with the choice, whose sentence is the head of the page."""
     assert answer.decision is not None
     if len(runs) < 2:
@@ -181,7 +170,7 @@ def _beside_choice(runs: Sequence[PageRun], answer: Recommendation) -> Sequence[
     return leads_of(stored, scores, names, at, measure=headline_measure(stored))
 
 
-def _with_current(rows: Sequence[RankedRow], current: str | None) -> tuple[RankedRow, ...]:
+def _with_current(rows: Sequence[tables.RankedRow], current: str | None) -> tuple[tables.RankedRow, ...]:
     """Return the rows with that of the current candidate among those of the first screen."""
     late = [row for row in rows[MOST_ROWS:] if row.name == current]
     others = [row for row in rows if row not in late]
@@ -194,6 +183,7 @@ def _template() -> Template:
 
     templates = Environment(
         loader=FileSystemLoader(TEMPLATES),
+        # Names, sources and prompts are untrusted.
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -221,7 +211,7 @@ def _chart(figure: Figure) -> dict[str, Any]:
     return {"svg": Markup(svg(figure, themed=True)), "name": figure.name}  # noqa: S704 - escaped by the XML writer
 
 
-def _ranking_plot(verdict: WordedVerdict, ranks: Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
+def _ranking_plot(verdict: WordedVerdict, ranks: tables.Ranking, stored: Sequence[RunView]) -> dict[str, Any] | None:
     """The plot of the first screen; None where there is no difference to draw."""
     if not verdict.record.others or verdict.record.result is Result.NOTHING_FOUND:
         return None
@@ -243,13 +233,13 @@ def _lines_of(run: RunView) -> list[str]:
     return [f"{run.run_id}, made {run.manifest.created}{commit}", *footnotes(run)]
 
 
-def _shared_chunker(runs: Sequence[PageRun]) -> str:
+def _shared_chunker(runs: Sequence[tables.PageRun]) -> str:
     """The one chunker of several runs, which their names leave out; empty where there is none."""
     chunkers = {run.stored.metrics.chunker for run in runs}
     return chunkers.pop() if len(runs) > 1 and len(chunkers) == 1 else ""
 
 
-def _over(run: PageRun) -> str:
+def _over(run: tables.PageRun) -> str:
     metrics = run.stored.metrics
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")

@@ -72,12 +72,10 @@ def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
 
 
 def kind_of(runs: Sequence[PageRun]) -> str:
-    """Return what the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else.
-
-    A retriever without an embedder does not count as another embedder.
-    """
+    """Return what the runs differ in, in one word: `chunker`, `embedder`, `retriever`, or `run` for anything else."""
     if len(runs) == 1:
         return PARTS[0]
+    # A retriever without an embedder does not count as another embedder.
     differing = [part for part in PARTS if len({getattr(run.stored.metrics, part) for run in runs} - {NO_EMBEDDER}) > 1]
     return differing[0] if len(differing) == 1 else "run"
 
