@@ -128,8 +128,6 @@ class LanguageRules:
     """True where several functions or methods have one name, and a call means that with its parameters."""
     calls_apart: bool = False
     """True where a field and a method may have one name, and only a call means the method."""
-    inner_types: bool = False
-    """True where an inner class is looked up in its outer class."""
     namespaces: bool = False
     """True where namespaces qualify names and do not tell in which files these are."""
     sees_all: bool = False
@@ -208,6 +206,10 @@ class LanguageRules:
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
+
+    def are_alternatives(self, matches: Sequence[Located]) -> bool:
+        """Return whether a build takes one of these definitions of a name, and the code does not say which."""
+        return False
 
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.

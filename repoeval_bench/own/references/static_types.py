@@ -358,7 +358,7 @@ class StaticTypes:
     def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
         """Return the types that bound a type parameter; None if the type is none."""
         bound = self.local(path, node, text_of(node)) if node.type in _NAMES else None
-        if bound is None or not re.search("type_parameter|template", bound.node.type):
+        if bound is None or not re.search("type_parameter|template|generic_type", bound.node.type):
             return None
         listed = bound.node.parent
         around = listed.parent.named_children if listed is not None and listed.parent is not None else []

@@ -130,19 +130,38 @@ class Rust(LanguageRules):
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
-        if matches:
-            return matches
-        candidates = [
-            located
-            for located in names.of_name(path, qualified.rpartition(".")[2])
-            if located[1].qualified == qualified
-        ]
-        return candidates if len({index for index, _ in candidates}) == 1 else []
+        owner, _, name = qualified.rpartition(".")
+        if not matches:
+            named = [located for located in names.of_name(path, name) if located[1].qualified == qualified]
+            matches = [located for located in named if _is_of(names, path, owner, located)]
+        if all(one.form == "impl" for _, one in names.types(path, NOWHERE, owner.split("."))[0]):
+            # A trait for several types may have more of a type from outside.
+            matches = [located for located in matches if not _is_for_one(names, owner, located)]
+        return matches if len({file for file, _ in matches}) == 1 else []
+
+    def are_alternatives(self, matches: Sequence[Located]) -> bool:
+        """Return whether conditions of the build choose one of several items of a kind."""
+        kinds = [(one.kind, one.form == "macro") for _, one in matches if one.form != "impl" and one.kind != "method"]
+        return len(kinds) > len({*kinds})
 
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Return the method of the type's own `impl`; None if the name may mean any of several."""
         several = len(own or matches) > 1 and matches[0][1].kind == "method"
         return None if several else (own or matches)[0]
+
+
+def _is_of(names: Names, path: str, owner: str, member: Located) -> bool:
+    """Return whether the type with a member in an `impl` is the one that a file defines, and no other of its name."""
+    types = names.types(member[0], member[1].lines, owner.split("."))[0]
+    return all(file == path for file, one in types if one.form != "impl")
+
+
+def _is_for_one(names: Names, owner: str, member: Located) -> bool:
+    """Return whether a member is in an `impl` of a trait with type arguments, such as `From<T>`."""
+    path, method = member
+    blocks = names.of_name(path, owner.rpartition(".")[2])
+    around = (one.signature for file, one in blocks if file == path and one.lines.contains(method.lines))
+    return any(re.search(r"\w<.* for ", signature.removeprefix("impl")) for signature in around)
 
 
 def _own(path: str) -> str:
