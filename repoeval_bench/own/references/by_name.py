@@ -124,7 +124,10 @@ class ByName(VisibleNames):
             inherited = self._static.inherited(path, node)
             matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
-            matches = self.fitting(matches, called_with(node))
+            called = called_with(node)
+            if called is not None and self._language[path].name in rules.flat:  # in C a call creates no object
+                matches = [located for located in matches if located[1].kind != "class"]
+            matches = self.fitting(matches, called)
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
                 matches = [located for located in matches if located[1].form not in _TYPES] or matches
         matches = self._static.exact(path, node, matches)

@@ -115,6 +115,8 @@ class LanguageRules:
     """Names of the standard library as the first part of a qualified name."""
     pointers: frozenset[str] = frozenset()
     """Types that have the members of their type argument, such as smart pointers."""
+    flat: frozenset[str] = frozenset()
+    """Languages of the family in which code names an inner type without the outer one."""
     only_called: frozenset[str] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
@@ -126,6 +128,8 @@ class LanguageRules:
     """True where a type and a value may have one name."""
     overloads: bool = False
     """True where several functions or methods have one name, and a call means that with its parameters."""
+    arities: bool = False
+    """True where types of one name may differ in their number of type parameters."""
     calls_apart: bool = False
     """True where a field and a method may have one name, and only a call means the method."""
     namespaces: bool = False
@@ -207,9 +211,9 @@ class LanguageRules:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
 
-    def are_alternatives(self, matches: Sequence[Located]) -> bool:
-        """Return whether a build takes one of these definitions of a name, and the code does not say which."""
-        return False
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return what a name means whichever of several definitions a build takes; all that it may mean by default."""
+        return matches
 
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.

@@ -256,6 +256,11 @@ class StaticTypes:
             node = bare_type(arguments[0])
         return node
 
+    def _is_pointer(self, value: Value | None) -> bool:
+        """Return whether a value is a smart pointer of a library."""
+        node = value.node if value is not None else None
+        return value is not None and node is not None and head_of(node) in self._names.rules(value.path).pointers
+
     def _result(self, called: Value) -> Value | None:
         """Return the result of a function; that of a class is its instance."""
         node = called.node
@@ -276,9 +281,9 @@ class StaticTypes:
         if value is None or node is None:
             return value
         if isinstance(step, int):
-            parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
-            part = child(parts[step], "type") or parts[step] if step < len(parts) else None
-            return self.typed(value.path, part) if parts or step else value
+            return self._part(value, node, step)
+        if text_of(child(node, "dimensions")).count("[") > 1:  # of Java, where one node has all of them
+            return None
         if node.type in NODES["collections"]:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
@@ -296,6 +301,17 @@ class StaticTypes:
             return Value(value.path, arguments[-1])
         return value if self._names.rules(value.path).pointer_items else None
 
+    def _part(self, value: Value, node: Node, index: int) -> Value | None:
+        """Return a part of a tuple, of several results, or of a struct or a variant whose fields have no names."""
+        named = self._types(value.path, node)[0] if node.type in (*NODES["dotted"], *_NAMES) else ()
+        for path, parsed in named:
+            body = child(self.nodes(path, parsed)[0], "body")
+            if body is not None and body.type.startswith("ordered_field"):
+                return self.typed(path, dict(enumerate(body.children_by_field_name("type"))).get(index))
+        parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
+        part = child(parts[index], "type") or parts[index] if index < len(parts) else None
+        return self.typed(value.path, part) if parts or index else value
+
     def at(self, path: str, node: Node) -> LineSpan:
         """Return the line on which a node begins."""
         line = self._trees.of(path).span(node).start
@@ -303,7 +319,18 @@ class StaticTypes:
 
     def _types(self, path: str, node: Node) -> Answer:
         """Return the types that a type names where it is written."""
-        return self._names.types(path, self.at(path, node), qualified_parts(node))
+        types, reason = self._names.types(path, self.at(path, node), qualified_parts(node))
+        return self._of_arity(path, node, types), reason
+
+    def _of_arity(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return the definitions without types of another number of type parameters, where those are others."""
+        if not self._names.rules(path).arities or all(one.kind != "class" for _, one in matches):
+            return matches
+        inner = node if node.type in NODES["generic"] else node.parent
+        written = [part for part in (inner or node).named_children if re.search("type_(arg|param)", part.type)]
+        is_name = inner is not None and (inner.type in NODES["generic"] or child(inner, "name") == node)
+        given = text_of(written[0]) if written and is_name else ""
+        return [located for located in matches if located[1].kind != "class" or _arity(located[1]) == _count(given)]
 
     def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
@@ -392,6 +419,8 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
+        if text_of(child(node.parent, "operator")) == "." and self._is_pointer(owner):
+            return True, None
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
         if not matches:
@@ -443,6 +472,7 @@ class StaticTypes:
 
     def exact(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
         """Return the overload with the types of a call's arguments where overloads differ; all if none or several."""
+        matches = self._of_arity(path, node, matches)
         called = [located for located in matches if located[1].kind in CALLED] if len(matches) > 1 else ()
         if not called or not self._names.rules(path).overloads:
             return matches
@@ -497,6 +527,18 @@ class StaticTypes:
         if holder is None or (before is not None and before.type == "field_designator"):
             return None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
+
+
+def _arity(parsed: Definition) -> int:
+    """Return the number of type parameters of a class."""
+    return _count(parsed.signature.partition(parsed.name)[2].lstrip().partition(">")[0])
+
+
+def _count(parameters: str) -> int:
+    """Return how many there are in a list in angle brackets; 0 in another text."""
+    while (shorter := re.sub(r"(?<!^)(<[^<>]*>|\([^()]*\))", "", parameters)) != parameters:
+        parameters = shorter
+    return parameters.count(",") + 1 if parameters.startswith("<") else 0
 
 
 def bare_type(node: Node) -> Node:

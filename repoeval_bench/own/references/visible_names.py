@@ -170,8 +170,7 @@ class VisibleNames:
         return min(headed, key=lambda definition: len(definition.lines), default=None)
 
     def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
-        if matches and self.rules(matches[0][0]).are_alternatives(matches):
-            return ()
+        matches = self.rules(matches[0][0]).sure(matches) if matches else ()
         real = [located for located in matches if not located[1].declaration] or matches
         called = [located for located in matches if located[1].kind in CALLED and self.rules(located[0]).overloads]
         if any(
@@ -214,8 +213,10 @@ class VisibleNames:
                 # Code can name it without a receiver: outside of classes, or as an inner class.
                 if definition.form == "macro":
                     is_top = True
+                elif parent is None:
+                    is_top = definition.kind != "method" and "." not in definition.qualified
                 else:
-                    is_top = parent is None and definition.kind != "method" and "." not in definition.qualified
+                    is_top = definition.kind == "class" and self._language[path].name in rules.flat
                 if is_top:
                     named.top[definition.name].append(definition)
             self._names[path] = named
@@ -237,8 +238,8 @@ class VisibleNames:
             outside = outside or any(not one.files for one in named)
             imported = dict.fromkeys(located for one in named if one.files for located in self._imported(one, rules))
             if imported:
-                sure = not outside and not rules.are_alternatives([*imported])
-                return ([*imported], None) if sure else ((), "unknown")
+                sure = rules.sure([*imported]) if not outside else ()
+                return sure, None if sure else "unknown"
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
         spaces = [*rules.spaces(self, path, lines, name)] if lines else []
         if outside or not spaces:  # the import may be for a module inside the file
@@ -253,8 +254,7 @@ class VisibleNames:
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
         if rules.namespaces:
             seen = rules.members(self, path, name, [*seen])
-        if lines and rules.are_alternatives(seen):
-            seen = []
+        seen = rules.sure(seen) if lines else seen
         return seen, None if seen else "unknown"
 
     def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Sequence[Import]]:
@@ -544,7 +544,8 @@ class VisibleNames:
             # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
             in_files = (self._within(file, full_name, space) for file in files)
-            matches = next(filter(None, in_files), [])
+            # A package of Go may have the method in several files, each for another system.
+            matches = [*chain.from_iterable(in_files)] if rules.embeds else next(filter(None, in_files), [])
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             seen = self._seen_from(path, rules, qualified)

@@ -66,15 +66,13 @@ class Go(LanguageRules):
         beside = files.folders[posixpath.dirname(path)]
         return [file for file in beside if _is_outer(files, file) == _is_outer(files, path)]
 
-    def are_alternatives(self, matches: Sequence[Located]) -> bool:
-        """Return whether several files define a name: each is for another system."""
-        return len(matches) > 1
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return nothing if several files define a name: each is for another system."""
+        return matches if len(matches) == 1 else ()
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the method or field of that name, if one file of the package has it."""
-        named = [file for file, one in names.of_name(path, qualified.rpartition(".")[2]) if one.qualified == qualified]
-        package = self.beside(names.imports, path)
-        return matches if len({file for file in named if file in package}) < 2 else []
+        return [*self.sure(matches)]
 
     def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
         """Return False: a package of the repository is resolved by its import."""

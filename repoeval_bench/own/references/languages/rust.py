@@ -134,15 +134,16 @@ class Rust(LanguageRules):
         if not matches:
             named = [located for located in names.of_name(path, name) if located[1].qualified == qualified]
             matches = [located for located in named if _is_of(names, path, owner, located)]
-        if all(one.form == "impl" for _, one in names.types(path, NOWHERE, owner.split("."))[0]):
+        types = names.types(path, NOWHERE, owner.split("."))[0]
+        if types and all(one.form == "impl" for _, one in types):
             # A trait for several types may have more of a type from outside.
             matches = [located for located in matches if not _is_for_one(names, owner, located)]
         return matches if len({file for file, _ in matches}) == 1 else []
 
-    def are_alternatives(self, matches: Sequence[Located]) -> bool:
-        """Return whether conditions of the build choose one of several items of a kind."""
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return nothing if conditions of the build choose one of several items of a kind."""
         kinds = [(one.kind, one.form == "macro") for _, one in matches if one.form != "impl" and one.kind != "method"]
-        return len(kinds) > len({*kinds})
+        return matches if len(kinds) == len({*kinds}) else ()
 
     def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
         """Return the method of the type's own `impl`; None if the name may mean any of several."""
