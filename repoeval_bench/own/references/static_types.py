@@ -282,19 +282,18 @@ class StaticTypes:
             return value
         if isinstance(step, int):
             return self._part(value, node, step)
-        if text_of(child(node, "dimensions")).count("[") > 1:  # of Java, where one node has all of them
+        arguments = arguments_of(node)
+        # In Java one node has all dimensions of an array; an item of a map is a pair.
+        if text_of(child(node, "dimensions")).count("[") > 1 or (step == "each" and len(arguments) > 1):
             return None
         if node.type in NODES["collections"]:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
-        arguments = arguments_of(node)
         if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
             self._depth += 1
             result = self.step(meant, step)
             self._depth -= 1
             return result
-        if step == "each" and len(arguments) > 1:  # an item of a map is a pair
-            return None
         if step == "inside":
             return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
