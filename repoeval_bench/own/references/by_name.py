@@ -29,6 +29,7 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.language_rules import Answer, Located
     from repoeval_bench.own.references.tree_names import Reason
 
@@ -64,14 +65,19 @@ class ByName(VisibleNames):
 
     def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
-        named = (parsed for file, parsed in self.of_name(path, text_of(name)) if file == path)
-        nodes = ((parsed, self._static.nodes(path, parsed)[1]) for parsed in named)
+        text, line = text_of(name), self._trees.of(path).span(name).start
+        named = [one for file, one in self.of_name(path, text) if file == path and line in one.lines]
+        if not named:
+            return []
+        # Where a line has the name once, that tells the place without a search for the node.
+        code = self._files[path].line_text(LineSpan(line, line + 1))
+        is_only = len(re.findall(rf"\b{re.escape(text)}\b", code)) == 1
+        return [(path, one) for one in named if (is_only and one.named == line) or self._is_at(path, one, name)]
+
+    def _is_at(self, path: str, parsed: Definition, name: Node) -> bool:
+        node = self._static.nodes(path, parsed)[1]
         # In C++ the node of a name may have scopes before it.
-        return [
-            (path, parsed)
-            for parsed, node in nodes
-            if node is not None and node.start_byte <= name.start_byte < node.end_byte
-        ]
+        return node is not None and node.start_byte <= name.start_byte < node.end_byte
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definition outside the lines that types lead to; none if that is not known, or may be several."""
