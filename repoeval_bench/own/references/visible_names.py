@@ -95,6 +95,8 @@ class VisibleNames:
         self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
+        self._known: dict[tuple[str, str, tuple[str, ...] | None], Answer] = {}
+        self._classes: dict[tuple[str, int], Sequence[str]] = {}
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
 
@@ -229,6 +231,14 @@ class VisibleNames:
 
     def free(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
+        if self.rules(path).scripted or any(import_.line is not None for import_ in self.imports.of(path)):
+            return self._free(path, lines, name)
+        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None
+        if key not in self._known:  # no import holds on some lines alone
+            self._known[key] = self._free(path, lines, name)
+        return self._known[key]
+
+    def _free(self, path: str, lines: LineSpan, name: str) -> Answer:
         rules = self.rules(path)
         outside = False
         for level in self._imports_on(path, lines, name):
@@ -508,13 +518,11 @@ class VisibleNames:
 
         `bases_only`: those of the bases of the innermost class.
         """
-        rules, defined = self.rules(path), self.defined(path)
-        around = [definition for definition in defined if definition.lines.start <= lines.start < definition.lines.end]
-        classes = [definition.qualified for definition in around if definition.kind == "class"]
-        # A method may be defined outside of its class.
-        classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
-        space = self._space(path, LineSpan(lines.start, lines.start + 1))
-        for qualified in dict.fromkeys(filter(None, reversed(classes))):
+        rules, line = self.rules(path), lines.start
+        if (path, line) not in self._classes:
+            self._classes[path, line] = self._classes_around(path, line)
+        space = self._space(path, LineSpan(line, line + 1))
+        for qualified in self._classes[path, line]:
             if bases_only:
                 bases = self._bases(path, qualified, space)
                 members = (self._members(file, base, name, rules, within) for file, base, within in bases)
@@ -522,6 +530,14 @@ class VisibleNames:
             if matches := self._members(path, qualified, name, rules, space):
                 return matches
         return []
+
+    def _classes_around(self, path: str, line: int) -> Sequence[str]:
+        """Return the classes around a line, the innermost first."""
+        around = [one for one in self.defined(path) if line in one.lines]
+        classes = [one.qualified for one in around if one.kind == "class"]
+        # A method may be defined outside of its class.
+        classes += [one.qualified.rpartition(".")[0] for one in around if one.kind == "method"]
+        return [*dict.fromkeys(filter(None, reversed(classes)))]
 
     def _members(
         self, path: str, qualified: str, name: str, rules: LanguageRules, space: _Space = None
