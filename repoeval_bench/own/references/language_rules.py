@@ -199,10 +199,6 @@ class LanguageRules:
         """Return the types that a path through modules means without an import."""
         return ()
 
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return whether the qualifier of a type's name may be in these files."""
-        return True
-
     def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
         return None
@@ -214,13 +210,6 @@ class LanguageRules:
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
         """Return what a name means whichever of several definitions a build takes; all that it may mean by default."""
         return matches
-
-    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
-        """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
-
-        None if the name may mean any of them.
-        """
-        return matches[0]
 
 
 _MODIFIERS = frozenset({"final", "const", "ref", "in", "out", "params", "this", "struct"})

@@ -185,12 +185,10 @@ class VisibleNames:
             real = [located for located in real if located[1].kind not in CALLED]
         # In Rust a type is defined once, and may have any number of `impl` blocks.
         real = [located for located in real if located[1].form != "impl"]
-        by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
+        first: dict[tuple[str, str], Located] = {}
         for path, parsed in real:
-            by_name[path, parsed.qualified].append((path, parsed))
-        own = {name: [one for one in matches if not self._is_of_trait(*one)] for name, matches in by_name.items()}
-        best = (self.rules(name[0]).best(matches, own[name]) for name, matches in by_name.items())
-        return tuple(self.definition(*located) for located in best if located)
+            first.setdefault((path, parsed.qualified), (path, parsed))
+        return tuple(self.definition(*located) for located in first.values())
 
     def _is_of_trait(self, path: str, parsed: Definition) -> bool:
         around = self._holder(path, parsed)
@@ -457,8 +455,6 @@ class VisibleNames:
                 matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
-            if not rules.is_here(self, path, parts):
-                return (), "outside"
             outer = self.types(path, lines, parts[:-1])[0]
             matches = self._own(path, lines, parts[-1]) if parts[0] in rules.self_names else ()
             matches = matches or self.members(path, outer, parts[-1])

@@ -74,10 +74,6 @@ class Go(LanguageRules):
         """Return the method or field of that name, if one file of the package has it."""
         return [*self.sure(matches)]
 
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return False: a package of the repository is resolved by its import."""
-        return False
-
 
 def _is_outer(files: Imports, path: str) -> bool:
     """Return whether a file of tests is in a package of its own beside the one that it tests."""

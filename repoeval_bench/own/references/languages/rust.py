@@ -75,14 +75,6 @@ class Rust(LanguageRules):
         files = _module(names.imports, path, tuple(parts[:-1]))
         return names.in_files(path, files, parts[-1], _inside(names.imports, tuple(parts[:-1]), files))
 
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return whether a path begins in these files: `serde_json::Error` does not."""
-        outer = names.bare(path, NOWHERE, parts[-2])[0]
-        known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
-        # A crate's name is lower case; any other may be a type parameter.
-        here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
-        return bool(here or (parts[0], True) in _declared(names.imports, path))
-
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
         text, after = text_of(receiver), receiver.next_sibling
@@ -141,14 +133,9 @@ class Rust(LanguageRules):
         return matches if len({file for file, _ in matches}) == 1 else []
 
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
-        """Return nothing if conditions of the build choose one of several items of a kind."""
-        kinds = [(one.kind, one.form == "macro") for _, one in matches if one.form != "impl" and one.kind != "method"]
+        """Return nothing if a name may mean several items of a kind: methods of several `impl`, or by conditions."""
+        kinds = [(one.kind, one.form == "macro") for _, one in matches if one.form != "impl"]
         return matches if len(kinds) == len({*kinds}) else ()
-
-    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
-        """Return the method of the type's own `impl`; None if the name may mean any of several."""
-        several = len(own or matches) > 1 and matches[0][1].kind == "method"
-        return None if several else (own or matches)[0]
 
 
 def _is_of(names: Names, path: str, owner: str, member: Located) -> bool:
