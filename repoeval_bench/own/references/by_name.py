@@ -151,17 +151,9 @@ class ByName(VisibleNames):
             return (), "outside"
         if is_local or not all(map(str.isidentifier, plain)):
             return (), "unknown"
-        if self.of_namespaces(path, plain):
-            return self.of_module(path, lines, plain, name)
-        for import_ in self.imports.of(path):
-            if [import_.name] == plain:
-                if not import_.files:
-                    return (), "outside"
-                if import_.original is None:
-                    matches = self.in_files(path, import_.files, name)
-                    return matches, None if matches else "unknown"
-        if (special := self.rules(path).looked_up(self, path, lines, plain, name)) is not None:
-            return special
+        matches, reason = self.of_module(path, lines, plain, name)
+        if matches or reason:
+            return matches, reason
         classes, reason = self.types(path, lines, plain)
         if members := self.members(path, classes, name):
             return members, None

@@ -195,14 +195,6 @@ class LanguageRules:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
 
-    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
-        """Return the types that a path through modules means without an import."""
-        return ()
-
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
-        return None
-
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches

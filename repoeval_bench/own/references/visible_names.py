@@ -441,7 +441,7 @@ class VisibleNames:
         for import_ in self.imports.of(path):
             if [import_.name] == [*parts] and (import_.original is None or not import_.files):
                 matches = self.in_files(path, import_.files, name)
-                return matches, None if matches else "outside"
+                return matches, None if matches else "unknown" if import_.files else "outside"
         return (), None
 
     def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> Answer:
@@ -451,8 +451,6 @@ class VisibleNames:
             return (), "outside" if parts else None
         if parts[1:]:
             matches, reason = self.of_module(path, lines, parts[:-1], parts[-1])
-            if not (matches or reason):
-                matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
             outer = self.types(path, lines, parts[:-1])[0]

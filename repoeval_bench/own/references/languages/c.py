@@ -117,13 +117,6 @@ class C(LanguageRules):
         matches, reason = names.free(path, NOWHERE, name)
         return names.in_namespaces(matches, path, parts), reason or "unknown"
 
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the members of that name of a class in a namespace."""
-        if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
-            return None
-        members = names.members(path, names.types(path, lines, parts)[0], name)
-        return members, None if members else "unknown"
-
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
         """Return declarations alone if conditions choose one of several definitions that are no overloads."""
         real = [located for located in matches if not located[1].declaration]

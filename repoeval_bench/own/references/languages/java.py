@@ -84,11 +84,6 @@ class Java(LanguageRules):
         files = _class(names.imports, [*parts, name])
         return (names.in_files(path, files, name), None) if files else None
 
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the class of that name if `parts` are a package."""
-        named = names.of_module(path, lines, parts, name)[0]
-        return (named, None) if named else None
-
 
 def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:
     """Return the files of a class with a qualified name such as `a.b.C`."""

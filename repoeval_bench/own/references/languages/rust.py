@@ -70,11 +70,6 @@ class Rust(LanguageRules):
         named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
         return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
-    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
-        """Return the type that a path through modules names."""
-        files = _module(names.imports, path, tuple(parts[:-1]))
-        return names.in_files(path, files, parts[-1], _inside(names.imports, tuple(parts[:-1]), files))
-
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
         text, after = text_of(receiver), receiver.next_sibling
@@ -109,16 +104,6 @@ class Rust(LanguageRules):
         files = _module(names.imports, start, tuple(parts), whole=True)
         matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
         return (matches, None) if matches else None
-
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the definitions of that name in the module at a path, else the members of the type there."""
-        if (matched := self.of_module(names, path, lines, parts, name)) is not None:
-            return matched
-        if not parts[1:]:
-            return None
-        classes, reason = names.types(path, lines, parts)
-        members = names.members(path, classes, name)
-        return members, None if members else reason or "unknown"
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
