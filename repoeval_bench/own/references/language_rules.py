@@ -142,6 +142,8 @@ class LanguageRules:
     """True where a file can export what it imports."""
     pointer_items: bool = False
     """True where a subscript of a pointer has the type of the pointer's target."""
+    optional_items: bool = False
+    """True where a method that returns an item of a collection returns it in an optional value."""
     outside_unless_found: bool = False
     """True where a type that no file defines is from outside the repository."""
     embeds: bool = False

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
@@ -63,10 +63,14 @@ _RESULT = ("result", "return_type", "returns", "type")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside."""
+    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside.
+
+    `held`: it is in an optional value.
+    """
 
     path: str
     node: Node | None
+    held: bool = False
 
 
 _OUTSIDE = Value("", None)
@@ -240,13 +244,19 @@ class StaticTypes:
         """Return the results of well-known methods of collections and optional values."""
         if receiver is None or receiver.node is None:
             return receiver
-        target = self._target(receiver.path, receiver.node)
+        if receiver.held:
+            return replace(receiver, held=False) if name in _OPENS else receiver if name in _KEEPS else None
+        rules, target = self._names.rules(receiver.path), self._target(receiver.path, receiver.node)
         if head_of(target) in _INSIDE and name in _OPENS:
             return self.step(Value(receiver.path, target), "inside")
         if name in _KEEPS:
             return receiver
-        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
-            return self.step(receiver, "item")
+        if rules.pointer_items and self._is_pointer(receiver):
+            return Value(receiver.path, target) if name == "get" else None
+        if name in _ONE and (arguments_of(target) or target.type in NODES["collections"]):
+            item = self.step(Value(receiver.path, target), "item")
+            is_held = rules.optional_items and (name, head_of(target)) != ("remove", "Vec")
+            return replace(item, held=is_held) if item is not None else None
         return receiver if name in ("unwrap", "expect") else None  # of a guard, which stands for what it guards
 
     def _target(self, path: str, node: Node) -> Node:
@@ -277,6 +287,8 @@ class StaticTypes:
 
     def step(self, value: Value | None, step: Step) -> Value | None:
         """Return a part of a value, an item of it, or what it contains."""
+        if value is not None and value.held:
+            return replace(value, held=False) if step in ("inside", "each") else None
         node = bare_type(value.node) if value is not None and value.node is not None else None
         if value is None or node is None:
             return value
@@ -294,11 +306,10 @@ class StaticTypes:
             result = self.step(meant, step)
             self._depth -= 1
             return result
-        if step == "inside":
-            return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
-            return Value(value.path, arguments[-1])
-        return value if self._names.rules(value.path).pointer_items else None
+            inside = step == "inside"
+            return Value(value.path, arguments[0 if inside else -1]) if not inside or head_of(node) != "Err" else None
+        return value if step != "inside" and self._names.rules(value.path).pointer_items else None
 
     def _part(self, value: Value, node: Node, index: int) -> Value | None:
         """Return a part of a tuple, of several results, or of a struct or a variant whose fields have no names."""
@@ -418,7 +429,7 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
-        if text_of(child(node.parent, "operator")) == "." and self._is_pointer(owner):
+        if owner.held or (text_of(child(node.parent, "operator")) == "." and self._is_pointer(owner)):
             return True, None
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
