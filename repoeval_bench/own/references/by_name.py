@@ -29,6 +29,7 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.language_rules import Answer, Located
     from repoeval_bench.own.references.tree_names import Reason
 
@@ -64,14 +65,19 @@ class ByName(VisibleNames):
 
     def _named_at(self, path: str, name: Node) -> list[Located]:
         """Return the definitions whose name is at a node of a file."""
-        named = (parsed for file, parsed in self.of_name(path, text_of(name)) if file == path)
-        nodes = ((parsed, self._static.nodes(path, parsed)[1]) for parsed in named)
+        text, line = text_of(name), self._trees.of(path).span(name).start
+        named = [one for file, one in self.of_name(path, text) if file == path and line in one.lines]
+        if not named:
+            return []
+        # Where a line has the name once, that tells the place without a search for the node.
+        code = self._files[path].line_text(LineSpan(line, line + 1))
+        is_only = len(re.findall(rf"\b{re.escape(text)}\b", code)) == 1
+        return [(path, one) for one in named if (is_only and one.named == line) or self._is_at(path, one, name)]
+
+    def _is_at(self, path: str, parsed: Definition, name: Node) -> bool:
+        node = self._static.nodes(path, parsed)[1]
         # In C++ the node of a name may have scopes before it.
-        return [
-            (path, parsed)
-            for parsed, node in nodes
-            if node is not None and node.start_byte <= name.start_byte < node.end_byte
-        ]
+        return node is not None and node.start_byte <= name.start_byte < node.end_byte
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definition outside the lines that types lead to; none if that is not known, or may be several."""
@@ -124,7 +130,10 @@ class ByName(VisibleNames):
             inherited = self._static.inherited(path, node)
             matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
             matches = [located for located in matches if located[1].form not in rules.only_called]
-            matches = self.fitting(matches, called_with(node))
+            called = called_with(node)
+            if called is not None and self._language[path].name in rules.flat:  # in C a call creates no object
+                matches = [located for located in matches if located[1].kind != "class"]
+            matches = self.fitting(matches, called)
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
                 matches = [located for located in matches if located[1].form not in _TYPES] or matches
         matches = self._static.exact(path, node, matches)
@@ -142,17 +151,9 @@ class ByName(VisibleNames):
             return (), "outside"
         if is_local or not all(map(str.isidentifier, plain)):
             return (), "unknown"
-        if self.of_namespaces(path, plain):
-            return self.of_module(path, lines, plain, name)
-        for import_ in self.imports.of(path):
-            if [import_.name] == plain:
-                if not import_.files:
-                    return (), "outside"
-                if import_.original is None:
-                    matches = self.in_files(path, import_.files, name)
-                    return matches, None if matches else "unknown"
-        if (special := self.rules(path).looked_up(self, path, lines, plain, name)) is not None:
-            return special
+        matches, reason = self.of_module(path, lines, plain, name)
+        if matches or reason:
+            return matches, reason
         classes, reason = self.types(path, lines, plain)
         if members := self.members(path, classes, name):
             return members, None

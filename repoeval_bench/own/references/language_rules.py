@@ -115,6 +115,8 @@ class LanguageRules:
     """Names of the standard library as the first part of a qualified name."""
     pointers: frozenset[str] = frozenset()
     """Types that have the members of their type argument, such as smart pointers."""
+    flat: frozenset[str] = frozenset()
+    """Languages of the family in which code names an inner type without the outer one."""
     only_called: frozenset[str] = frozenset()
     """Forms of definitions that a name without a call does not mean: in Rust a macro is called with `!`."""
 
@@ -126,10 +128,10 @@ class LanguageRules:
     """True where a type and a value may have one name."""
     overloads: bool = False
     """True where several functions or methods have one name, and a call means that with its parameters."""
+    arities: bool = False
+    """True where types of one name may differ in their number of type parameters."""
     calls_apart: bool = False
     """True where a field and a method may have one name, and only a call means the method."""
-    inner_types: bool = False
-    """True where an inner class is looked up in its outer class."""
     namespaces: bool = False
     """True where namespaces qualify names and do not tell in which files these are."""
     sees_all: bool = False
@@ -140,6 +142,8 @@ class LanguageRules:
     """True where a file can export what it imports."""
     pointer_items: bool = False
     """True where a subscript of a pointer has the type of the pointer's target."""
+    optional_items: bool = False
+    """True where a method that returns an item of a collection returns it in an optional value."""
     outside_unless_found: bool = False
     """True where a type that no file defines is from outside the repository."""
     embeds: bool = False
@@ -193,28 +197,13 @@ class LanguageRules:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
         return None
 
-    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
-        """Return the types that a path through modules means without an import."""
-        return ()
-
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return whether the qualifier of a type's name may be in these files."""
-        return True
-
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the definitions that a use `parts.name` means, imported modules aside; None: as any other member."""
-        return None
-
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members of a qualified name; `matches` are those in the files that `path` sees."""
         return matches
 
-    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
-        """Choose from the definitions of one qualified name in one file; `own` are those in no `impl` of a trait.
-
-        None if the name may mean any of them.
-        """
-        return matches[0]
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return what a name means whichever of several definitions a build takes; all that it may mean by default."""
+        return matches
 
 
 _MODIFIERS = frozenset({"final", "const", "ref", "in", "out", "params", "this", "struct"})

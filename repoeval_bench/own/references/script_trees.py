@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,7 @@ class Trees:
         self._parents: dict[Node, Node | None] = {}
         self.scopes = LocalScopes(self.parent)
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
+        self._members: dict[Node, Mapping[str, list[Node]]] = {}
         self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
         self._exported_nodes: dict[tuple[str, int, str], list[tuple[str, Node]]] = {}
 
@@ -62,6 +63,7 @@ class Trees:
                 self._parents.clear()
                 self.scopes.clear()
                 self._assigned.clear()
+                self._members.clear()
         self._cached.move_to_end(path)
         return self._cached[path]
 
@@ -203,22 +205,31 @@ class Trees:
                 if not name:
                     value = right
                 elif right.type == "object":
-                    value = next(self.members(right, name), value)
+                    value = next(iter(self.members(right, name)), value)
             elif name and target in (f"exports.{name}", f"module.exports.{name}"):
                 value = right
         return child(value, "value") if value is not None and value.type == "pair" else value
 
-    def members(self, node: Node, name: str) -> Iterator[Node]:
-        """Yield the own members of that name of a class, interface, enum, object type or object."""
+    def members(self, node: Node, name: str) -> Sequence[Node]:
+        """Return the own members of that name of a class, interface, enum, object type or object."""
         body = node if node.type in (*_BODIES, "object") else child(node, "body")
-        for member in body.named_children if body is not None else ():
+        if body is None:
+            return ()
+        if body not in self._members:
+            self._members[body] = self._read_members(body)
+        return self._members[body].get(name, ())
+
+    def _read_members(self, body: Node) -> Mapping[str, list[Node]]:
+        by_name: dict[str, list[Node]] = defaultdict(list)
+        for member in body.named_children:
             named = child(member, "name", "key") or member
-            if named.type.endswith("identifier") and text_of(named) == name:
-                yield member
-            elif member.type == "method_definition" and text_of(named) == "constructor":
+            if named.type.endswith("identifier"):
+                by_name[text_of(named)].append(member)
+            if member.type == "method_definition" and text_of(named) == "constructor":
                 for parameter in self.parameters(member):  # `constructor(private name: string)` declares a member
                     if children(parameter, "accessibility_modifier") or children(parameter, "readonly"):
-                        yield from [parameter] if text_of(child(parameter, "pattern")) == name else []
+                        by_name[text_of(child(parameter, "pattern"))].append(parameter)
+        return by_name
 
     def parameters(self, function: Node) -> list[Node]:
         """The parameters of a function in order, `this` aside."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, defining_nodes
@@ -63,10 +63,14 @@ _RESULT = ("result", "return_type", "returns", "type")
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside."""
+    """`node` is a type as a file writes it, or the definition of a function; None if it is from outside.
+
+    `held`: it is in an optional value.
+    """
 
     path: str
     node: Node | None
+    held: bool = False
 
 
 _OUTSIDE = Value("", None)
@@ -240,13 +244,19 @@ class StaticTypes:
         """Return the results of well-known methods of collections and optional values."""
         if receiver is None or receiver.node is None:
             return receiver
-        target = self._target(receiver.path, receiver.node)
+        if receiver.held:
+            return replace(receiver, held=False) if name in _OPENS else receiver if name in _KEEPS else None
+        rules, target = self._names.rules(receiver.path), self._target(receiver.path, receiver.node)
         if head_of(target) in _INSIDE and name in _OPENS:
             return self.step(Value(receiver.path, target), "inside")
         if name in _KEEPS:
             return receiver
-        if name in _ONE and (arguments_of(receiver.node) or receiver.node.type in NODES["collections"]):
-            return self.step(receiver, "item")
+        if rules.pointer_items and self._is_pointer(receiver):
+            return Value(receiver.path, target) if name == "get" else None
+        if name in _ONE and (arguments_of(target) or target.type in NODES["collections"]):
+            item = self.step(Value(receiver.path, target), "item")
+            is_held = rules.optional_items and (name, head_of(target)) != ("remove", "Vec")
+            return replace(item, held=is_held) if item is not None else None
         return receiver if name in ("unwrap", "expect") else None  # of a guard, which stands for what it guards
 
     def _target(self, path: str, node: Node) -> Node:
@@ -255,6 +265,11 @@ class StaticTypes:
         while head_of(node) in self._names.rules(path).pointers and (arguments := arguments_of(node)):
             node = bare_type(arguments[0])
         return node
+
+    def _is_pointer(self, value: Value | None) -> bool:
+        """Return whether a value is a smart pointer of a library."""
+        node = value.node if value is not None else None
+        return value is not None and node is not None and head_of(node) in self._names.rules(value.path).pointers
 
     def _result(self, called: Value) -> Value | None:
         """Return the result of a function; that of a class is its instance."""
@@ -272,29 +287,40 @@ class StaticTypes:
 
     def step(self, value: Value | None, step: Step) -> Value | None:
         """Return a part of a value, an item of it, or what it contains."""
+        if value is not None and value.held:
+            return replace(value, held=False) if step in ("inside", "each") else None
         node = bare_type(value.node) if value is not None and value.node is not None else None
         if value is None or node is None:
             return value
         if isinstance(step, int):
-            parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
-            part = child(parts[step], "type") or parts[step] if step < len(parts) else None
-            return self.typed(value.path, part) if parts or step else value
+            return self._part(value, node, step)
+        arguments = arguments_of(node)
+        # In Java one node has all dimensions of an array; an item of a map is a pair.
+        if text_of(child(node, "dimensions")).count("[") > 1 or (step == "each" and len(arguments) > 1):
+            return None
         if node.type in NODES["collections"]:
             element = child(node, "element", "value", "type") or node.named_children[-1]
             return Value(value.path, element)
-        arguments = arguments_of(node)
         if not arguments and (meant := next(iter(self._aliased(self._types(value.path, node)[0])), None)) is not None:
             self._depth += 1
             result = self.step(meant, step)
             self._depth -= 1
             return result
-        if step == "each" and len(arguments) > 1:  # an item of a map is a pair
-            return None
-        if step == "inside":
-            return Value(value.path, arguments[0]) if arguments and head_of(node) != "Err" else None
         if arguments:
-            return Value(value.path, arguments[-1])
-        return value if self._names.rules(value.path).pointer_items else None
+            inside = step == "inside"
+            return Value(value.path, arguments[0 if inside else -1]) if not inside or head_of(node) != "Err" else None
+        return value if step != "inside" and self._names.rules(value.path).pointer_items else None
+
+    def _part(self, value: Value, node: Node, index: int) -> Value | None:
+        """Return a part of a tuple, of several results, or of a struct or a variant whose fields have no names."""
+        named = self._types(value.path, node)[0] if node.type in (*NODES["dotted"], *_NAMES) else ()
+        for path, parsed in named:
+            body = child(self.nodes(path, parsed)[0], "body")
+            if body is not None and body.type.startswith("ordered_field"):
+                return self.typed(path, dict(enumerate(body.children_by_field_name("type"))).get(index))
+        parts = node.named_children if node.type in ("parameter_list", "tuple_type") else []
+        part = child(parts[index], "type") or parts[index] if index < len(parts) else None
+        return self.typed(value.path, part) if parts or index else value
 
     def at(self, path: str, node: Node) -> LineSpan:
         """Return the line on which a node begins."""
@@ -303,7 +329,18 @@ class StaticTypes:
 
     def _types(self, path: str, node: Node) -> Answer:
         """Return the types that a type names where it is written."""
-        return self._names.types(path, self.at(path, node), qualified_parts(node))
+        types, reason = self._names.types(path, self.at(path, node), qualified_parts(node))
+        return self._of_arity(path, node, types), reason
+
+    def _of_arity(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return the definitions without types of another number of type parameters, where those are others."""
+        if not self._names.rules(path).arities or all(one.kind != "class" for _, one in matches):
+            return matches
+        inner = node if node.type in NODES["generic"] else node.parent
+        written = [part for part in (inner or node).named_children if re.search("type_(arg|param)", part.type)]
+        is_name = inner is not None and (inner.type in NODES["generic"] or child(inner, "name") == node)
+        given = text_of(written[0]) if written and is_name else ""
+        return [located for located in matches if located[1].kind != "class" or _arity(located[1]) == _count(given)]
 
     def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
@@ -358,7 +395,7 @@ class StaticTypes:
     def _bounds(self, path: str, node: Node) -> Sequence[Node] | None:
         """Return the types that bound a type parameter; None if the type is none."""
         bound = self.local(path, node, text_of(node)) if node.type in _NAMES else None
-        if bound is None or not re.search("type_parameter|template", bound.node.type):
+        if bound is None or not re.search("type_parameter|template|generic_type", bound.node.type):
             return None
         listed = bound.node.parent
         around = listed.parent.named_children if listed is not None and listed.parent is not None else []
@@ -392,6 +429,8 @@ class StaticTypes:
         owner = self._owner(path, node)
         if owner is None or owner is _NO_OWNER:
             return owner is None, ()
+        if owner.held or (text_of(child(node.parent, "operator")) == "." and self._is_pointer(owner)):
+            return True, None
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
         if not matches:
@@ -443,6 +482,7 @@ class StaticTypes:
 
     def exact(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
         """Return the overload with the types of a call's arguments where overloads differ; all if none or several."""
+        matches = self._of_arity(path, node, matches)
         called = [located for located in matches if located[1].kind in CALLED] if len(matches) > 1 else ()
         if not called or not self._names.rules(path).overloads:
             return matches
@@ -497,6 +537,18 @@ class StaticTypes:
         if holder is None or (before is not None and before.type == "field_designator"):
             return None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
+
+
+def _arity(parsed: Definition) -> int:
+    """Return the number of type parameters of a class."""
+    return _count(parsed.signature.partition(parsed.name)[2].lstrip().partition(">")[0])
+
+
+def _count(parameters: str) -> int:
+    """Return how many there are in a list in angle brackets; 0 in another text."""
+    while (shorter := re.sub(r"(?<!^)(<[^<>]*>|\([^()]*\))", "", parameters)) != parameters:
+        parameters = shorter
+    return parameters.count(",") + 1 if parameters.startswith("<") else 0
 
 
 def bare_type(node: Node) -> Node:

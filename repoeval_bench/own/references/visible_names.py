@@ -95,6 +95,8 @@ class VisibleNames:
         self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
+        self._known: dict[tuple[str, str, tuple[str, ...] | None], Answer] = {}
+        self._classes: dict[tuple[str, int], Sequence[str]] = {}
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
 
@@ -170,6 +172,7 @@ class VisibleNames:
         return min(headed, key=lambda definition: len(definition.lines), default=None)
 
     def _best(self, matches: Sequence[Located]) -> tuple[CodeDefinition, ...]:
+        matches = self.rules(matches[0][0]).sure(matches) if matches else ()
         real = [located for located in matches if not located[1].declaration] or matches
         called = [located for located in matches if located[1].kind in CALLED and self.rules(located[0]).overloads]
         if any(
@@ -181,13 +184,11 @@ class VisibleNames:
         ):
             real = [located for located in real if located[1].kind not in CALLED]
         # In Rust a type is defined once, and may have any number of `impl` blocks.
-        real = [located for located in real if located[1].form != "impl"] or real
-        by_name: dict[tuple[str, str], list[Located]] = defaultdict(list)
+        real = [located for located in real if located[1].form != "impl"]
+        first: dict[tuple[str, str], Located] = {}
         for path, parsed in real:
-            by_name[path, parsed.qualified].append((path, parsed))
-        own = {name: [one for one in matches if not self._is_of_trait(*one)] for name, matches in by_name.items()}
-        best = (self.rules(name[0]).best(matches, own[name]) for name, matches in by_name.items())
-        return tuple(self.definition(*located) for located in best if located)
+            first.setdefault((path, parsed.qualified), (path, parsed))
+        return tuple(self.definition(*located) for located in first.values())
 
     def _is_of_trait(self, path: str, parsed: Definition) -> bool:
         around = self._holder(path, parsed)
@@ -215,7 +216,7 @@ class VisibleNames:
                 elif parent is None:
                     is_top = definition.kind != "method" and "." not in definition.qualified
                 else:
-                    is_top = definition.kind == "class" and parent.kind == "class" and rules.implicit_members
+                    is_top = definition.kind == "class" and self._language[path].name in rules.flat
                 if is_top:
                     named.top[definition.name].append(definition)
             self._names[path] = named
@@ -228,16 +229,25 @@ class VisibleNames:
 
     def free(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
+        if self.rules(path).scripted or any(import_.line is not None for import_ in self.imports.of(path)):
+            return self._free(path, lines, name)
+        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None
+        if key not in self._known:  # no import holds on some lines alone
+            self._known[key] = self._free(path, lines, name)
+        return self._known[key]
+
+    def _free(self, path: str, lines: LineSpan, name: str) -> Answer:
         rules = self.rules(path)
         outside = False
-        for import_ in self._imports_on(path, lines, name):
-            if import_.name == name and not (import_.exported and rules.scripted):
-                if not import_.files:
-                    outside = True
-                elif import_.original is None:
-                    return (), None  # a module
-                elif matches := self._imported(import_, rules):
-                    return matches, None
+        for level in self._imports_on(path, lines, name):
+            named = [one for one in level if one.name == name and not (one.exported and rules.scripted)]
+            if any(one.original is None and one.files for one in named):
+                return (), None  # a module
+            outside = outside or any(not one.files for one in named)
+            imported = dict.fromkeys(located for one in named if one.files for located in self._imported(one, rules))
+            if imported:
+                sure = rules.sure([*imported]) if not outside else ()
+                return sure, None if sure else "unknown"
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
         spaces = [*rules.spaces(self, path, lines, name)] if lines else []
         if outside or not spaces:  # the import may be for a module inside the file
@@ -245,33 +255,36 @@ class VisibleNames:
             if seen or outside:
                 return seen, None if seen else "outside"
         visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
-        groups = chain([top], (self._in_files(files, name, rules) for files in visible))
+        # In Rust a file may have an `impl` of a type that another one defines.
+        own = [located for located in top if located[1].form != "impl"]
+        after = [top] if len(own) < len(top) else []
+        groups = chain([own], (self._in_files(files, name, rules) for files in visible), after)
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
         if rules.namespaces:
             seen = rules.members(self, path, name, [*seen])
+        seen = rules.sure(seen) if lines else seen
         return seen, None if seen else "unknown"
 
-    def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Import]:
+    def _imports_on(self, path: str, lines: LineSpan, name: str) -> Sequence[Sequence[Import]]:
         """Return the imports that hold on some lines, those of a function first; without lines, all of the file.
 
         A module inside the file has those of the modules around it, if none of its own definitions has the name.
         """
         imports = self.imports.of(path)
         if not lines or all(import_.line is None for import_ in imports):
-            return imports
+            return [imports]
         here = self._trees.namespaces(path, lines)
         functions = [one.lines for one in self.defined(path) if one.kind in CALLED]
-        inner, outer = list[Import](), list[tuple[int, Import]]()
+        levels: dict[int, list[Import]] = defaultdict(list)
         for import_ in imports:
             line = LineSpan(import_.line or 0, (import_.line or 0) + 1)
             around = [span for span in functions if span.contains(line)]
             if around and lines.start in around[-1]:
-                inner.append(import_)
+                levels[len(here) + 1].append(import_)
             elif not around and (place := self._trees.namespaces(path, line)) == here[: len(place)]:
-                outer.append((len(place), import_))
-        outer.sort(key=lambda one: one[0], reverse=True)
+                levels[len(place)].append(import_)
         own = any(self._trees.namespaces(path, one.lines) == here for one in self._named_in(path).top.get(name, ()))
-        return [*inner, *(import_ for depth, import_ in outer if depth == len(here) or not own)]
+        return [levels[depth] for depth in sorted(levels, reverse=True) if depth >= len(here) or not own]
 
     def _nearest(
         self, groups: Sequence[Sequence[Located]], spaces: Sequence[Collection[tuple[str, ...]]]
@@ -346,9 +359,12 @@ class VisibleNames:
         rules: LanguageRules,
         tried: _Tried | None = None,
         *,
-        within: tuple[str, ...] = (),
+        within: tuple[str, ...] | None = None,
     ) -> list[Located]:
-        """Return the definitions of a name at the top level of files, or of a module inside, re-exports included."""
+        """Return the definitions of a name at the top level of files, re-exports included.
+
+        `within` is the module inside the files; () for none, None for any.
+        """
         matches: list[Located] = []
         tried = set() if tried is None else tried
         for path in files:
@@ -359,8 +375,8 @@ class VisibleNames:
                 matches += self._exported(path, name)
                 continue
             named = self._named_in(path).top.get(name, ())
-            inside = [one for one in named if within and tuple(self.namespaces(path, one.lines)) == within]
-            matches += [(path, one) for one in (inside if within else named) if rules.is_seen(self, path, one)]
+            inside = [one for one in named if within is None or tuple(self.namespaces(path, one.lines)) == within]
+            matches += [(path, one) for one in inside if rules.is_seen(self, path, one)]
             if matches or not rules.re_exports or self.rules(path) is not rules:
                 continue
             for import_ in self.imports.of(path):
@@ -425,7 +441,7 @@ class VisibleNames:
         for import_ in self.imports.of(path):
             if [import_.name] == [*parts] and (import_.original is None or not import_.files):
                 matches = self.in_files(path, import_.files, name)
-                return matches, None if matches else "outside"
+                return matches, None if matches else "unknown" if import_.files else "outside"
         return (), None
 
     def types(self, path: str, lines: LineSpan, parts: Sequence[str]) -> Answer:
@@ -435,15 +451,12 @@ class VisibleNames:
             return (), "outside" if parts else None
         if parts[1:]:
             matches, reason = self.of_module(path, lines, parts[:-1], parts[-1])
-            if not (matches or reason):
-                matches = rules.in_path(self, path, parts)
             if matches or reason:
                 return matches, reason
-            if not rules.is_here(self, path, parts):
-                return (), "outside"
-            if rules.inner_types and (outer := self.types(path, lines, parts[:-1])[0]):
-                matches = self.members(path, outer, parts[-1])
-                return matches, None if matches else "unknown"
+            outer = self.types(path, lines, parts[:-1])[0]
+            matches = self._own(path, lines, parts[-1]) if parts[0] in rules.self_names else ()
+            matches = matches or self.members(path, outer, parts[-1])
+            return matches, None if matches else "unknown"
         own = self._own(path, lines, parts[-1]) if rules.implicit_members and lines else []
         own = [located for located in own if located[1].kind == "class"]
         return (own, None) if own else self.free(path, lines, parts[-1])
@@ -499,13 +512,11 @@ class VisibleNames:
 
         `bases_only`: those of the bases of the innermost class.
         """
-        rules, defined = self.rules(path), self.defined(path)
-        around = [definition for definition in defined if definition.lines.start <= lines.start < definition.lines.end]
-        classes = [definition.qualified for definition in around if definition.kind == "class"]
-        # A method may be defined outside of its class.
-        classes += [definition.qualified.rpartition(".")[0] for definition in around if definition.kind == "method"]
-        space = self._space(path, LineSpan(lines.start, lines.start + 1))
-        for qualified in dict.fromkeys(filter(None, reversed(classes))):
+        rules, line = self.rules(path), lines.start
+        if (path, line) not in self._classes:
+            self._classes[path, line] = self._classes_around(path, line)
+        space = self._space(path, LineSpan(line, line + 1))
+        for qualified in self._classes[path, line]:
             if bases_only:
                 bases = self._bases(path, qualified, space)
                 members = (self._members(file, base, name, rules, within) for file, base, within in bases)
@@ -513,6 +524,14 @@ class VisibleNames:
             if matches := self._members(path, qualified, name, rules, space):
                 return matches
         return []
+
+    def _classes_around(self, path: str, line: int) -> Sequence[str]:
+        """Return the classes around a line, the innermost first."""
+        around = [one for one in self.defined(path) if line in one.lines]
+        classes = [one.qualified for one in around if one.kind == "class"]
+        # A method may be defined outside of its class.
+        classes += [one.qualified.rpartition(".")[0] for one in around if one.kind == "method"]
+        return [*dict.fromkeys(filter(None, reversed(classes)))]
 
     def _members(
         self, path: str, qualified: str, name: str, rules: LanguageRules, space: _Space = None
@@ -524,7 +543,8 @@ class VisibleNames:
         tried: _Tried = set()
         stack = [(path, qualified, space)]
         while stack:
-            path, qualified, space = stack.pop()
+            # In Go the members of what a struct embeds hide those that are embedded more deeply.
+            path, qualified, space = stack.pop(0 if rules.embeds else -1)
             if (path, qualified) in tried:
                 continue
             tried.add((path, qualified))
@@ -534,11 +554,13 @@ class VisibleNames:
             # A class in a farther file may be another one of that name.
             files = self._seen_from(path, rules, full_name)
             in_files = (self._within(file, full_name, space) for file in files)
-            matches = next(filter(None, in_files), [])
+            # A package of Go may have the method in several files, each for another system.
+            matches = [*chain.from_iterable(in_files)] if rules.embeds else next(filter(None, in_files), [])
             if matches := rules.members(self, path, full_name, matches):
                 return [located for located in matches if not self._is_of_trait(*located)] or matches
             seen = self._seen_from(path, rules, qualified)
-            stack += reversed([base for file in seen for base in self._bases(file, qualified, space)])
+            above = [base for file in seen for base in self._bases(file, qualified, space)]
+            stack += above if rules.embeds else reversed(above)
         return []
 
     def _within(self, path: str, qualified: str, space: _Space) -> list[Located]:

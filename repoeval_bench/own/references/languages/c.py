@@ -18,6 +18,7 @@ from repoeval_bench.own.references.language_rules import (
     LanguageRules,
     Located,
     Names,
+    are_overloads,
 )
 from repoeval_bench.own.references.tree_names import text_of
 
@@ -116,16 +117,21 @@ class C(LanguageRules):
         matches, reason = names.free(path, NOWHERE, name)
         return names.in_namespaces(matches, path, parts), reason or "unknown"
 
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the members of that name of a class in a namespace."""
-        if not parts[1:] or not names.of_namespaces(path, parts[:-1]):
-            return None
-        members = names.members(path, names.types(path, lines, parts)[0], name)
-        return members, None if members else "unknown"
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return declarations alone if conditions choose one of several definitions that are no overloads."""
+        real = [located for located in matches if not located[1].declaration]
+        classes = [one for _, one in real if one.kind == "class" and one.body is not None]
+        others = [located for located in real if located[1].kind != "class"]
+        pairs = ((one, other) for index, one in enumerate(others) for other in others[:index])
+        if len(classes) > 1 or any(_are_alternatives(one, other) for one, other in pairs):
+            return [located for located in matches if located[1].declaration]
+        return matches
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the definitions; those that a header only declares with the one that another file has."""
         name = qualified.rpartition(".")[2]
+        if name == qualified:  # what a template is for some types is not named without these
+            matches = [located for located in matches if not re.search(rf"\b{name}\s*<", located[1].signature)]
         if (not matches and name != qualified) or any(not one.declaration for _, one in matches):
             return matches
         defined = [
@@ -148,6 +154,13 @@ class C(LanguageRules):
         return matches + (defined if len({file for file, _ in defined}) == 1 else [])
 
 
+def _are_alternatives(one: Located, other: Located) -> bool:
+    """Return whether two definitions of a name are no overloads of each other, nor members of one class."""
+    signatures = [re.search(r"\)\s*const\b", located[1].signature) is None for located in (one, other)]
+    in_class = one[0] == other[0] and one[1].parent == other[1].parent is not None
+    return signatures[0] == signatures[1] and not in_class and not are_overloads(one[1], other[1])
+
+
 def _is_array_reference(node: Node) -> bool:
     """Return whether `&a` is in `T (&a)[2] = b`."""
     for kind in ("argument_list", "call_expression", "subscript_expression", "assignment_expression"):
@@ -159,8 +172,9 @@ def _is_array_reference(node: Node) -> bool:
 
 
 def _source(files: Imports, stem: str, end: str) -> Sequence[str]:
-    """Return the source file of a header: the one beside it, else the first of its name."""
+    """Return the source file of a header: the one beside it, else the only one of its name."""
     beside = stem + end
     if beside in files.files:
         return [beside]
-    return files.tails[posixpath.basename(beside)][:1]
+    named = files.tails.get(posixpath.basename(beside), ())
+    return named if len(named) == 1 else ()

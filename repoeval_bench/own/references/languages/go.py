@@ -7,7 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules, Names
+from repoeval_bench.own.references.language_rules import (
+    EVERY,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    Names,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -59,9 +66,13 @@ class Go(LanguageRules):
         beside = files.folders[posixpath.dirname(path)]
         return [file for file in beside if _is_outer(files, file) == _is_outer(files, path)]
 
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return False: a package of the repository is resolved by its import."""
-        return False
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return nothing if several files define a name: each is for another system."""
+        return matches if len(matches) == 1 else ()
+
+    def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
+        """Return the method or field of that name, if one file of the package has it."""
+        return [*self.sure(matches)]
 
 
 def _is_outer(files: Imports, path: str) -> bool:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     EVERY,
-    NOWHERE,
     Answer,
     Import,
     Imports,
@@ -84,16 +83,6 @@ class Java(LanguageRules):
         """Return the class of that name in the package `parts`."""
         files = _class(names.imports, [*parts, name])
         return (names.in_files(path, files, name), None) if files else None
-
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return whether the outer class of a type, or one of its packages, is in these files."""
-        outer = names.bare(path, NOWHERE, parts[-2])[0]
-        return bool(outer) or any(_class(names.imports, parts[:index]) for index in range(2, len(parts) + 1))
-
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the class of that name if `parts` are a package."""
-        named = names.of_module(path, lines, parts, name)[0]
-        return (named, None) if named else None
 
 
 def _class(files: Imports, parts: Sequence[str]) -> tuple[str, ...]:

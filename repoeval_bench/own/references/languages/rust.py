@@ -70,19 +70,6 @@ class Rust(LanguageRules):
         named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
         return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
-    def in_path(self, names: Names, path: str, parts: Sequence[str]) -> Sequence[Located]:
-        """Return the type that a path through modules names."""
-        files = _module(names.imports, path, tuple(parts[:-1]))
-        return names.in_files(path, files, parts[-1], _inside(names.imports, tuple(parts[:-1]), files))
-
-    def is_here(self, names: Names, path: str, parts: Sequence[str]) -> bool:
-        """Return whether a path begins in these files: `serde_json::Error` does not."""
-        outer = names.bare(path, NOWHERE, parts[-2])[0]
-        known = {"crate", "self", "super", *(import_.name for import_ in names.imports.of(path) if import_.files)}
-        # A crate's name is lower case; any other may be a type parameter.
-        here = outer or parts[0] in known or not parts[0].islower() or _module(names.imports, path, (parts[0],))
-        return bool(here or (parts[0], True) in _declared(names.imports, path))
-
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
         text, after = text_of(receiver), receiver.next_sibling
@@ -118,31 +105,36 @@ class Rust(LanguageRules):
         matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
         return (matches, None) if matches else None
 
-    def looked_up(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
-        """Return the definitions of that name in the module at a path, else the members of the type there."""
-        if (matched := self.of_module(names, path, lines, parts, name)) is not None:
-            return matched
-        if not parts[1:]:
-            return None
-        classes, reason = names.types(path, lines, parts)
-        members = names.members(path, classes, name)
-        return members, None if members else reason or "unknown"
-
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
-        if matches:
-            return matches
-        candidates = [
-            located
-            for located in names.of_name(path, qualified.rpartition(".")[2])
-            if located[1].qualified == qualified
-        ]
-        return candidates if len({index for index, _ in candidates}) == 1 else []
+        owner, _, name = qualified.rpartition(".")
+        if not matches:
+            named = [located for located in names.of_name(path, name) if located[1].qualified == qualified]
+            matches = [located for located in named if _is_of(names, path, owner, located)]
+        types = names.types(path, NOWHERE, owner.split("."))[0]
+        if types and all(one.form == "impl" for _, one in types):
+            # A trait for several types may have more of a type from outside.
+            matches = [located for located in matches if not _is_for_one(names, owner, located)]
+        return matches if len({file for file, _ in matches}) == 1 else []
 
-    def best(self, matches: Sequence[Located], own: Sequence[Located]) -> Located | None:
-        """Return the method of the type's own `impl`; None if the name may mean any of several."""
-        several = len(own or matches) > 1 and matches[0][1].kind == "method"
-        return None if several else (own or matches)[0]
+    def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
+        """Return nothing if a name may mean several items of a kind: methods of several `impl`, or by conditions."""
+        kinds = [(one.kind, one.form == "macro") for _, one in matches if one.form != "impl"]
+        return matches if len(kinds) == len({*kinds}) else ()
+
+
+def _is_of(names: Names, path: str, owner: str, member: Located) -> bool:
+    """Return whether the type with a member in an `impl` is the one that a file defines, and no other of its name."""
+    types = names.types(member[0], member[1].lines, owner.split("."))[0]
+    return all(file == path for file, one in types if one.form != "impl")
+
+
+def _is_for_one(names: Names, owner: str, member: Located) -> bool:
+    """Return whether a member is in an `impl` of a trait with type arguments, such as `From<T>`."""
+    path, method = member
+    blocks = names.of_name(path, owner.rpartition(".")[2])
+    around = (one.signature for file, one in blocks if file == path and one.lines.contains(method.lines))
+    return any(re.search(r"\w<.* for ", signature.removeprefix("impl")) for signature in around)
 
 
 def _own(path: str) -> str:
