@@ -6,6 +6,8 @@ First table: intervals and gates. Files have as many queries as RepoEval's (42, 
 The difference of a query is the sum of a deviation of its file and one of its own. Both are normal, or both exponential
 less their mean (skewness 2), or both drawn from the differences of the first two runs of the first FOLDER, centred. A
 gate passes if the interval's lower end reaches its limit; its columns say how many standard errors the truth is above.
+"swapped" is the same gate on the opposite differences, those of run and baseline exchanged. "false equal" is how often
+two means are called equal if their true difference is the margin, the more frequent of the two directions.
 
 Second table: verdicts on four equal runs. A FOLDER has four or more stored runs of one question. A sample draws four of
 them, and files with all their queries, with replacement. "centred": each run's mean is subtracted from its scores, so
@@ -29,7 +31,7 @@ from numpy.typing import NDArray
 from repoeval_bench import find_run
 from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.influence import influence
-from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs
+from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs, strict_ends
 from repoeval_bench.analysis.statistics import Sample, effective_clusters, holm, robust_error
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
@@ -44,6 +46,8 @@ FILE_DEVIATION, QUERY_DEVIATION = 0.1, 0.2
 FEW_FILES = (20, 8)
 ABOVE = (-1, 0, 1, 2, 3, 4, 5)
 """True values of gated runs, in standard errors above the limit."""
+SWAPPED = (-1, 0)
+"""The same of gates on the opposite differences."""
 WHOLE_FILES = (12, 20, 40)
 """Numbers of files of a sample, beside as many as there are."""
 EQUAL_RUNS = 4
@@ -140,14 +144,15 @@ def residuals(runs: Stored) -> tuple[FloatArray, FloatArray]:
 def print_intervals(samples: int, real: Stored | None) -> None:
     """Print how often an interval holds the truth, and how often a gate passes."""
     layout = benchmark_layout()
-    head = "  ".join(f"gate at {above:+}" for above in ABOVE)
-    print(f"files  mean   differences  interval holds, %  {head}")
+    head = "  ".join([f"gate at {above:+}" for above in ABOVE] + [f"swapped {above:+}" for above in SWAPPED])
+    print(f"files  mean   differences  interval holds, %  {head}  false equal")
     kinds = {"normal": "normal", "exponential": "exponential"} | ({"real": residuals(real)} if real else {})
     every = len(layout.sizes)
     lines = [(over, every) for over in ("micro", "macro")] + [("micro", n_files) for n_files in FEW_FILES]
     for over, n_files in lines:
         for kind, pools in kinds.items():
-            rng, covered, passed = np.random.default_rng([n_files, len(kind), len(over)]), 0, np.zeros(len(ABOVE))
+            rng, covered, equal = np.random.default_rng([n_files, len(kind), len(over)]), 0, np.zeros(2)
+            passed, swapped = np.zeros(len(ABOVE)), np.zeros(len(SWAPPED))
             for _ in range(samples // BATCH):
                 drawn = layout.drawn(rng, n_files)
                 sample = drawn.sample(differences(rng, drawn, pools), over)
@@ -155,7 +160,11 @@ def print_intervals(samples: int, real: Stored | None) -> None:
                 covered += int(((result.low <= 0) & (result.high >= 0)).sum())
                 error = float(np.sqrt(np.mean(robust_error(sample).error ** 2)))
                 passed += [int((result.low + above * error >= 0).sum()) for above in ABOVE]
-            cells = "  ".join(f"{100 * hits / samples:8.1f} %" for hits in passed)
+                swapped += [int((result.high - above * error <= 0).sum()) for above in SWAPPED]
+                low, high = strict_ends(sample.mean(), (result.low, result.high), effective_clusters(sample))
+                equal += [int((low > 0).sum()), int((high < 0).sum())]
+            shares = [*passed, *swapped, equal.max()]
+            cells = "  ".join(f"{100 * hits / samples:8.1f} %" for hits in shares)
             print(f"{n_files:>5}  {over}  {kind:11}  {share(covered, samples):>17}  {cells}", flush=True)
 
 

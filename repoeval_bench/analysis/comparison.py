@@ -9,7 +9,7 @@ import numpy as np
 from repoeval_bench.analysis import records
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
 from repoeval_bench.analysis.influence import carriers_of, influences
-from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs, strict_ends
 from repoeval_bench.analysis.statistics import Sample, bounded, effective_clusters, holm, seeded
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
@@ -227,7 +227,8 @@ def _comparisons(
         difference, lower = table.difference(column), lower_is_better(column.measure)
         wins, losses = (int(np.count_nonzero(side)) for side in (difference > 0, difference < 0))
         (p, family), margin, mean = tests[i], table.margin, flips[headline][i][0]
-        inside = margin is not None and mean.ci is not None and -margin < mean.ci[0] and mean.ci[1] < margin
+        ends = mean.ci and strict_ends(mean.difference, mean.ci, effective)
+        inside = margin is not None and ends is not None and max(-ends[0], ends[1]) < margin
         # With very few clusters, even an interval of no width does not show that two runs are equal.
         enough = records.enough_for_equality(n_clusters, margin, ties=not difference.any())
         comparisons.append(

@@ -26,7 +26,7 @@ class Outcome(StrEnum):
     """The outcome of the test of a pair of runs.
 
     `BORDERLINE`: another seed or processor may find the difference significant, or not. `CARRIED`: the difference is
-    significant, but not without one file or repository. `EQUAL`: not significant, and the 95 % interval lies within the
+    significant, but not without one file or repository. `EQUAL`: not significant, and the strict ends lie within the
     margin that was given. `NOT_TESTED`: the measure is a ceiling or counts judgements, so it ranks no run.
     """
 
@@ -86,8 +86,8 @@ class Carrier:
 class PairVerdict:
     """The verdict on one pair by one measure.
 
-    `within` is the margin, where the 95 % interval lies inside it, whether or not the difference is significant.
-    `carrier` is that of `CARRIED`.
+    `within` is the margin, where the strict ends lie inside it, whether or not the difference is significant. `carrier`
+    is that of `CARRIED`.
     """
 
     outcome: Outcome
@@ -110,8 +110,8 @@ def judge(
 ) -> PairVerdict:
     """Judge a mean difference, treatment minus baseline, by its adjusted `p`; None where nothing was tested.
 
-    `lower` says that less is better, `within` is the margin where the interval lies inside it. Of `carriers` the first
-    is named. `doubtful`: chance decides if there is one.
+    `lower` says that less is better, `within` is the margin where the strict ends lie inside it. Of `carriers` the
+    first is named. `doubtful`: chance decides if there is one.
     """
     if p is None:
         return PairVerdict(outcome=Outcome.NOT_TESTED)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, run_names, shared_measures
 from repoeval_bench.analysis.records import Interval
-from repoeval_bench.analysis.sign_flips import FLIPS, FloatArray
+from repoeval_bench.analysis.sign_flips import FLIPS, FloatArray, strict_ends
 from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, Sample, mean_intervals
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Fact
@@ -81,8 +81,7 @@ class Segmentation:
 class SegmentComparison:
     """Paired differences (treatment - baseline) of the segments of two runs, and of the protocol's mean, `over`.
 
-    `furthest` are the lowest and the highest difference of the fact by which it varies most; None if all intervals of a
-    fact overlap.
+    `furthest` are those of `furthest_apart`, None if there are none.
     """
 
     baseline: str
@@ -224,7 +223,7 @@ def _row(
 def furthest_apart(
     differences: Iterable[SegmentDifference],
 ) -> tuple[SegmentDifference, SegmentDifference] | None:
-    """The lowest and the highest difference of the fact by which it varies most, if their intervals do not overlap."""
+    """The lowest and the highest difference of the fact by which it varies most, if strict ends keep them apart."""
     by: dict[str, list[SegmentDifference]] = defaultdict(list)
     for one in differences:
         if one.ci:
@@ -232,7 +231,13 @@ def furthest_apart(
     ends = []
     for parts in by.values():
         lowest, highest = (pick(parts, key=lambda part: part.difference) for pick in (min, max))
-        if lowest.ci and highest.ci and lowest.ci[1] < highest.ci[0]:
+        # Plain intervals would name a fact in one of eight samples, though none of nine facts changes anything.
+        if (
+            lowest.ci
+            and highest.ci
+            and strict_ends(lowest.difference, lowest.ci, lowest.n_clusters)[1]
+            < strict_ends(highest.difference, highest.ci, highest.n_clusters)[0]
+        ):
             ends.append((lowest, highest))
     return max(ends, key=lambda pair: pair[1].difference - pair[0].difference, default=None)
 

@@ -144,10 +144,13 @@ def flip_signs(
     )
 
 
-def fewest_clusters(tests: int) -> int:
-    """Return the fewest clusters with which one of these tests can be significant."""
-    # The smallest p of n clusters is 2 / 2^n.
-    return floor(log2(max(1, tests) / BORDERLINE[0])) + 2
+def fewest_clusters(tests: int = 1) -> int:
+    """Return the fewest clusters with which a difference can be significant, with any one of them left out too.
+
+    The smallest p of n clusters is 2 / 2^n.
+    """
+    # Without one cluster it is 4 / 2^n, to be at most 0.05: that is less than 2 / 2^n at 0.04.
+    return floor(log2(max(1, tests) / ALPHA)) + 3
 
 
 def _test(
@@ -171,6 +174,19 @@ def _test(
 def strict_null(mean: FloatArray | float, weights: FloatArray) -> FloatArray:
     """Return what the strict test takes from each mean, so that the divided one is left."""
     return np.asarray(mean - mean / (1 + RESERVE * sqrt(float(np.square(weights).sum()))))
+
+
+_Ends = TypeVar("_Ends", float, FloatArray)
+
+
+def strict_ends(mean: _Ends, ends: tuple[_Ends, _Ends], effective: float) -> tuple[_Ends, _Ends]:
+    """Return the ends of an interval, as far from the mean as the strict test takes them to be.
+
+    `effective` is the number of effective clusters. On skewed differences a truth lies beyond a 95 % interval's end too
+    often to claim that two means are equal, or that two intervals are apart (`scripts/simulate_coverage.py`).
+    """
+    factor = 1 + RESERVE / sqrt(effective)
+    return mean + factor * (ends[0] - mean), mean + factor * (ends[1] - mean)
 
 
 def _interval(

@@ -211,7 +211,7 @@ def _doubts(verdict: Verdict) -> list[str]:
     lines, verdicts = [], [pair.verdict for pair in verdict.others]
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     needed = fewest_clusters(verdict.family)
-    among = f" among {count(verdict.family, 'test')}" if needed > FEWEST_CLUSTERS else ""
+    among = f" among {count(verdict.family, 'test')}" if verdict.family > 1 else ""
     if verdict.n_clusters < needed:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:

@@ -56,10 +56,21 @@ def test_the_protocols_headline_decides(tmp_path):
     assert c.difference == c.macro.difference == pytest.approx(np.mean(of_repositories))
 
 
-def test_equality_is_said_by_the_interval_only(tmp_path):
-    """Noise is not significant; with a margin it is equal within that where the interval lies within it."""
+@pytest.mark.parametrize(("files", "outcome"), [(6, Outcome.CARRIED), (7, Outcome.BETTER)])
+def test_a_single_test_takes_seven_files(tmp_path, files, outcome):
+    """All of six files favour a run: p is 1/32, but 1/16 without any one of them."""
+    differences = rng(4).uniform(0.1, 0.2, files)
+    assert only(tmp_path, differences, files=[f"f{i}.py" for i in range(files)]).verdict.outcome is outcome
+
+
+def test_equality_is_said_by_the_strict_ends_only(tmp_path):
+    """Noise is not significant; with a margin it is equal within that if the interval, widened, lies within it."""
     noise = rng(3).normal(0, 0.02, 120)
-    assert only(tmp_path, noise).verdict == NOT_SIGNIFICANT
+    plain = only(tmp_path, noise)
+    assert plain.verdict == NOT_SIGNIFICANT
+    furthest = max(map(abs, plain.ci))
+    assert only(tmp_path, noise, equivalence=1.1 * furthest).verdict == NOT_SIGNIFICANT
+    assert only(tmp_path, noise, equivalence=1.3 * furthest).verdict.outcome is Outcome.EQUAL
     assert only(tmp_path, noise, equivalence=0.05).verdict == PairVerdict(outcome=Outcome.EQUAL, within=0.05)
     assert only(tmp_path, noise, equivalence=0.0001).verdict == NOT_SIGNIFICANT
     assert only(tmp_path, noise + 0.03, equivalence=0.2).verdict == PairVerdict(outcome=Outcome.BETTER, within=0.2)

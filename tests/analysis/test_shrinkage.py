@@ -133,6 +133,34 @@ def test_the_expected_loss_is_that_of_two_normal_candidates():
     assert decision.choice.probability == pytest.approx(ndtr(z), abs=0.01)
 
 
+@pytest.mark.parametrize("tau", [0.01, 0.04])
+def test_stated_losses_and_probabilities_are_the_true_ones(tau):
+    """True scores deviate from the prior as queries do, for 8 files of 3 queries: what is stated holds on average."""
+    names, k, generator = names_of(6), 6, rng(11)
+    mixed = generator.normal(0, 0.2, (k, k)) + 0.15 * np.eye(k)
+    covariance = mixed @ mixed.T - (mixed @ mixed.T).mean(axis=0)
+    covariance -= covariance.mean(axis=1)[:, None]
+    values, vectors = np.linalg.eigh(covariance)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    prior = Prior(mean=np.linspace(-0.01, 0.01, k), deviation=np.full(k, tau), noise=covariance)
+    stated, true, inside = [], [], []
+    for _ in range(400):
+        deviation = root @ generator.normal(size=k) * tau / np.sqrt(values.sum() / (k - 1))
+        truth = dict(zip(names, prior.mean + deviation, strict=True))
+        table = prior.mean + deviation + generator.normal(size=(24, k)) @ root.T
+        decision = decide(shrink(Sample.micro(table, np.repeat(range(8), 3)), prior, names), generator, 500)
+        choice, best = decision.choice, max(truth.values())
+        stated.append((choice.expected_loss, choice.probability))
+        true.append((best - truth[choice.name], best == truth[choice.name]))
+        inside += [
+            one.to_choice[0] <= truth[one.name] - truth[choice.name] <= one.to_choice[1]
+            for one in decision.candidates[1:]
+        ]
+    off = np.subtract(true, stated)
+    assert (np.abs(off.mean(axis=0)) < 3 * off.std(axis=0) / np.sqrt(len(off))).all()
+    assert np.mean(inside) == pytest.approx(0.95, abs=0.02)
+
+
 def test_candidates_that_score_the_same_are_ordered_by_cost():
     table = np.full((10, 3), 0.4)
     decision = decide(shrink(Sample.micro(table, range(10)), prior_of([0, 0, 0]), names_of(3), [900, 300, None]), rng())

@@ -6,7 +6,7 @@ queries; intervals are by sign flips of clusters.
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, sqrt
+from math import inf, prod, sqrt
 from pathlib import Path
 
 import click
@@ -170,18 +170,35 @@ def false_evidence(log: JudgedLog) -> Section:
 def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
     """Return the share of pairs in which the answerable query scores higher, ties for half, with its interval.
 
-    No interval for fewer than two of either.
+    No interval for fewer than two of either kind.
     """
     wins = (answerable[:, None] > others) + 0.5 * (answerable[:, None] == others)
     value, ci = float(wins.mean()), None
     if min(wins.shape) > 1:
         # DeLong, DeLong and Clarke-Pearson 1988; each query is by itself.
         parts = (wins.mean(axis=1), wins.mean(axis=0))
-        error = 1.96 * sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
-        ci = max(0.0, value - error), min(1.0, value + error)
+        error = sqrt(sum(float(part.var(ddof=1)) / len(part) for part in parts))
+        ci = _auroc_end(value, 0.0, error, wins.shape), _auroc_end(value, 1.0, error, wins.shape)
     return Statistic(
         "AUROC of the first score, answerable above no_answer", "share", value, ci=ci, n=wins.size, of="pairs"
     )
+
+
+def _auroc_end(value: float, furthest: float, error: float, sizes: tuple[int, ...]) -> float:
+    """Return the AUROC between `value` and `furthest` at which `value` is 1.96 standard errors away, by bisection.
+
+    `error` is DeLong, DeLong and Clarke-Pearson's (1988), which is far too small if there are few queries or hardly a
+    pair in the wrong order. So the standard error is at least the one that Newcombe (2006, method 5) takes at that
+    AUROC.
+    """
+    if abs(furthest - value) <= 1.96 * error:
+        return furthest
+    inside, outside = value, furthest
+    while (end := (inside + outside) / 2) not in (inside, outside):
+        of_others = (1 - end) / (2 - end) + end / (1 + end)
+        least = sqrt(end * (1 - end) * (1 + (sum(sizes) / 2 - 1) * of_others) / prod(sizes))
+        inside, outside = (end, outside) if abs(end - value) <= 1.96 * max(error, least) else (inside, end)
+    return inside
 
 
 def _threshold(answerable: FloatArray, others: FloatArray) -> tuple[str, ...]:

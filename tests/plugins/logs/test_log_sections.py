@@ -132,18 +132,29 @@ def test_false_evidence_counts_what_was_given_for_queries_without_an_answer():
 
 
 @pytest.mark.parametrize(
-    ("answerable", "others", "value", "half"),
+    ("answerable", "others", "value", "ends"),
     [
-        ((3, 2), (1, 0), 1.0, 0.0),
-        ((1, 1), (1, 1), 0.5, 0.0),
-        ((3, 1), (2, 0), 0.75, 1.96 * (0.125 / 2 + 0.125 / 2) ** 0.5),  # DeLong's components are 1, 0.5 and 0.5, 1
+        ((3, 2), (1, 0), 1.0, (0.3856, 1)),
+        ((1, 1), (1, 1), 0.5, (0.1122, 0.8878)),
+        ((3, 1), (2, 0), 0.75, (0.0570, 1)),  # DeLong's components are 1, 0.5 and 0.5, 1
+        ((9, 0) * 30, (5,) * 40, 0.5, (0.3724, 0.6276)),  # DeLong's error is sqrt(0.25 / 59)
         ((3, 2), (1,), 1.0, None),
     ],
 )
-def test_the_auroc_is_the_share_of_pairs_in_order(answerable, others, value, half):
+def test_the_auroc_is_the_share_of_pairs_in_order(answerable, others, value, ends):
     figure = auroc(np.array(answerable), np.array(others))
     assert (figure.value, figure.n) == (value, len(answerable) * len(others))
-    assert figure.ci == (None if half is None else pytest.approx((max(0, value - half), min(1, value + half))))
+    assert figure.ci == (None if ends is None else pytest.approx(ends, abs=0.0001))
+
+
+@pytest.mark.parametrize(("sizes", "shift"), [((3, 2), 2.3), ((5, 5), 3.3), ((20, 5), 0.0), ((20, 20), 2.3)])
+def test_the_interval_of_the_auroc_holds_the_true_one(sizes, shift):
+    """Normal scores, of few queries or nearly apart, where DeLong's interval holds it in 15 to 90 %."""
+    from scipy.special import ndtr
+
+    rng, truth = np.random.default_rng(5), ndtr(shift / 2**0.5)
+    ends = [auroc(rng.normal(shift, 1, sizes[0]), rng.normal(0, 1, sizes[1])).ci for _ in range(400)]
+    assert np.mean([low <= truth <= high for low, high in ends]) >= 0.92
 
 
 def test_latency_per_step_and_together():
