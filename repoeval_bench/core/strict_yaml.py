@@ -22,6 +22,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _KEYS = "docs/data.md"
 """Where the keys of a file with many are listed."""
 
+_KEY_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"}
+"""The tags of keys: texts, and `<<`."""
+
 KeyPath = tuple[str | int, ...]
 """Keys and indexes from the top of a file down to a value."""
 
@@ -83,7 +86,7 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
     """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
 
     A UsageError names the line instead of the way out, as a person wrote the file. Values are those of PyYAML's safe
-    loader, but a date is a text. A repeated key is an error.
+    loader, but a date is a text. A repeated key is an error, and so is one that is no text, such as `on`, which is true.
     """
     import yaml
 
@@ -105,19 +108,23 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
 
 @cache
 def _loader() -> type[yaml.SafeLoader]:
-    """Return PyYAML's safe loader that refuses repeated keys, where it would take the last one."""
+    """Return PyYAML's safe loader that refuses keys that are no texts, and repeated ones (it would take the last)."""
     import yaml
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
         def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
             seen = set()
             for key, _ in node.value:
-                name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
-                if name in seen:
+                if key.tag not in _KEY_TAGS:
+                    shown = f" {key.value!r}" if isinstance(key, yaml.ScalarNode) else ""
                     raise yaml.MarkedYAMLError(
-                        problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark
+                        problem=f"the key{shown} is not a text; put it in quotes", problem_mark=key.start_mark
                     )
-                seen.add(name)
+                if key.value in seen:
+                    raise yaml.MarkedYAMLError(
+                        problem=f"{key.value!r} is given twice; keep one", problem_mark=key.start_mark
+                    )
+                seen.add(key.value)
             mapping: dict[Any, Any] = super().construct_mapping(node, deep)
             return mapping
 
