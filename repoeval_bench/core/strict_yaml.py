@@ -86,7 +86,8 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
     """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
 
     A UsageError names the line instead of the way out, as a person wrote the file. Values are those of PyYAML's safe
-    loader, but a date is a text. A repeated key is an error, and so is one that is no text, such as `on`, which is true.
+    loader, but a date is a text. A repeated key is an error, and so is one that is no text, as
+    `on`, which is true.
     """
     import yaml
 

@@ -149,8 +149,13 @@ def log_rows(
 
 def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
     if chunk_id not in places:
-        raise LogError(f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
+        raise not_in_corpus(path, chunk_id)
     return places[chunk_id].model_dump(exclude_none=True)
+
+
+def not_in_corpus(log: Path, chunk_id: str) -> LogError:
+    """Return the error for a ranked chunk that the corpus lacks."""
+    return LogError(f"{log} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
