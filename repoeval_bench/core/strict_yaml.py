@@ -98,10 +98,17 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         content = None if root is None else loader.construct_document(root)
     except RecursionError:
         raise kind(f"{path}: not valid YAML (values are nested too deeply); {way_out}") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: `!!float x`
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:  # `!!float x`, `!!bool x`, `!!timestamp x`
         position = getattr(error, "problem_mark", None)
         suffix = f":{position.line + 1}" if position else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
+        if isinstance(error, LookupError | AttributeError):
+            reason = "a value does not fit its tag"
         otherwise = "" if kind is UsageError else f"; {way_out}"
         raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
     return Document(path, content, lines)
@@ -165,7 +172,7 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
         return (f"{within}: " if within else "") + nearest(
             "key", str(location[-1]), known.model_fields, listed_by=_KEYS
         )
-    message = expectation(error)
+    message = expectation(error) + ("" if location or kind == "value_error" else ", such as a line of KEY: VALUE")
     actual = error["input"]
     value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
     shown = f" (it is {value})" if value else ""

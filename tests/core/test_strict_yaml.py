@@ -24,6 +24,9 @@ def test_plain_values_are_read_with_their_lines(tmp_path):
     ("text", "says"),
     [
         ("a: !!float x\n", "a.yaml: not valid YAML (could not convert string to float: 'x')"),
+        ("a: !!float ''\n", "a.yaml: not valid YAML (a value does not fit its tag)"),
+        ("a: !!bool x\n", "a.yaml: not valid YAML (a value does not fit its tag)"),
+        ("a: !!timestamp x\n", "a.yaml: not valid YAML (a value does not fit its tag)"),
         ("a: !!python/object:os.system x\n", "a.yaml:1: not valid YAML (could not determine a constructor"),
         ("[" * 5000, "a.yaml: not valid YAML (values are nested too deeply)"),
         ("a: 1\nc: {b: 1, d: 2, b: 3}\n", "a.yaml:2: not valid YAML ('b' is given twice; keep one)"),

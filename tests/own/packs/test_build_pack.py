@@ -158,7 +158,10 @@ def test_an_index_of_other_code_is_refused(tmp_path):
             ("did you mean 'names'", "unknown language 'pyton'", "0 tasks"),
         ),
         *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
-        *(([element], {}, ()) for element in ("pypi:click", "npm:zod", "npm:@a@1")),
+        *(
+            ([element], {}, ())
+            for element in ("pypi:click", "pypi:click==latest", "pypi:click==1.x", "npm:zod", "npm:@a@1")
+        ),
     ],
 )
 def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, options, parts):
