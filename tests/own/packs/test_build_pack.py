@@ -179,6 +179,14 @@ def test_names_are_left_alone_where_asked(code, tmp_path):
         with_used(load_benchmark(pack.root, home=tmp_path))
 
 
+def test_a_table_of_names_that_is_not_utf_8_is_refused(code, tmp_path):
+    pack = build(tmp_path / "p", code)
+    (table,) = pack.root.glob("tasks/*.tsv")
+    table.write_bytes(b"\xff")
+    with pytest.raises(DatasetError, match=r"uses\.tsv cannot be read"):
+        load_benchmark(pack.root, home=tmp_path)
+
+
 def test_another_seed_draws_others(code, tmp_path):
     few = [build(tmp_path / str(seed), code, tasks=3, seed=seed) for seed in (1, 2)]
     drawn = [{task.task_id: task.prompt for task in load_benchmark(item.root, home=tmp_path).tasks} for item in few]
