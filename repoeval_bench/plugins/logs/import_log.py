@@ -340,8 +340,8 @@ def import_command(
 ) -> None:
     """Judge LOG (JSONL, see docs/logs.md) against a gold file, and store it as a run.
 
-    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
-    (.trec, .txt, .run, .qrels, also .gz).
+    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC,
+    under any name but .jsonl, .json and .tsv.
     """
     check_writable(out)
     run = import_run(
