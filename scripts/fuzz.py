@@ -21,7 +21,7 @@ import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -33,10 +33,13 @@ from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.archives import read_zip
+from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure
+from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.plugins.logs.diagnosis import diagnose
 from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
 from repoeval_bench.plugins.logs.import_log import import_run
@@ -102,6 +105,23 @@ protocol: [context, body]
 retrievers: bm25
 k: 50
 baseline: ast
+"""
+CHOSEN = b"""\
+version = 1
+spec = "ast:max_nws=150"
+opponent = "fixed:max_nws=9000"
+retriever = "bm25"
+extensions = [".rb"]
+expected_loss = 0.01
+date = "2026-11-01"
+tool = "0.2.0"
+[[evidence]]
+protocol = "uses"
+retriever = "bm25"
+measure = "line_recall_auc"
+questions = 90
+files = 30
+mean = 1e-05
 """
 SPECS: dict[str, tuple[Callable[[str], object], Sequence[str]]] = {
     "chunker": (make_chunker, ["ast:max_nws=800,overlap=0", "window:lines=20,step=10", "file"]),
@@ -195,11 +215,12 @@ def rows_of(rng: random.Random, rows: Rows) -> bytes:
 
 @dataclass(frozen=True)
 class Inputs:
-    """A folder for inputs, a small benchmark, and a stored and an imported run to damage."""
+    """A folder for inputs, a small benchmark, a stored and an imported run to damage, and a pack."""
 
     folder: Path
     benchmark: Benchmark
     runs: tuple[Path, ...]
+    pack: Path
 
     @classmethod
     def make(cls, folder: Path) -> Self:
@@ -214,9 +235,15 @@ class Inputs:
         known = {"name": "mine-function-2k-codex", "fingerprint": "0" * 12, "level": "function", "source": "mirror"}
         benchmark = Benchmark(tasks=tasks, files=files, whole_tasks=8, whole_repos=2, **known)
         run = evaluate(benchmark, "fixed:max_nws=100", retriever="bm25", k=10, allow_sparse_qrels=True, out=folder)
-        alone = cls(folder, benchmark, (run.folder,))
+        source = folder / "code"
+        source.mkdir()
+        (source / "part.py").write_text(
+            "".join(f"def value_{i}(path):\n    a = path\n    b = a\n    return value_1(b)\n\n" for i in range(4))
+        )
+        pack = build_pack(BuildRequest(sources=(str(source),)), folder / "pack").root
+        alone = cls(folder, benchmark, (run.folder,), pack)
         imported = alone.imported(_jsonl(LOG), _jsonl(GOLD))
-        return cls(folder, benchmark, (run.folder, imported.folder))
+        return replace(alone, runs=(run.folder, imported.folder))
 
     def write(self, name: str, content: bytes) -> Path:
         """Write a file, and return its path."""
@@ -270,9 +297,9 @@ def archives(rng: random.Random, inputs: Inputs) -> object:
     return [name for name, _ in read_zip(inputs.write("fuzz.zip", content), lambda _: True)]
 
 
-def run_folders(rng: random.Random, inputs: Inputs) -> object:
-    """Damage one file of a stored run, and read it with one of its readers."""
-    path = rng.choice(sorted(path for path in rng.choice(inputs.runs).iterdir() if path.is_file()))
+def one_damaged(rng: random.Random, folder: Path, read: Callable[[], object]) -> object:
+    """Damage one file of a folder, read the folder, and restore the file."""
+    path = rng.choice(sorted(path for path in folder.rglob("*") if path.is_file()))
     whole = path.read_bytes()
     text = gzip.decompress(whole) if path.suffix == ".gz" else whole
     if not {".json", ".jsonl"} & {*path.suffixes} or rng.random() < 0.3:
@@ -283,21 +310,26 @@ def run_folders(rng: random.Random, inputs: Inputs) -> object:
         text = rows_of(rng, [json.loads(line) for line in text.splitlines()])
     try:
         path.write_bytes(gzip.compress(text) if path.suffix == ".gz" and rng.random() < 0.9 else text)
-        run = find_run(str(path.parent), inputs.folder)
-        read: list[Callable[[], object]] = [
-            lambda: [run.metrics, run.scores, run.timings, run.rankings(), run.qrels(), run.inspection],
-            lambda: segment(run, measure="ndcg@10"),
-            lambda: pipeline_report(run),
-            lambda: diagnose(run),
-            lambda: gate(run, GATE),
-        ]
-        return rng.choice(read)()
+        return read()
     finally:
         path.write_bytes(whole)
 
 
+def run_folders(rng: random.Random, inputs: Inputs) -> object:
+    """Damage one file of a stored run, and read it with one of its readers."""
+    folder = rng.choice(inputs.runs)
+    read: list[Callable[[RunView], object]] = [
+        lambda run: [run.metrics, run.scores, run.timings, run.rankings(), run.qrels(), run.inspection],
+        lambda run: segment(run, measure="ndcg@10"),
+        pipeline_report,
+        diagnose,
+        lambda run: gate(run, GATE),
+    ]
+    return one_damaged(rng, folder, lambda: rng.choice(read)(find_run(str(folder), inputs.folder)))
+
+
 KINDS: dict[str, tuple[float, Callable[[random.Random, Inputs], object]]] = {
-    "tasks": (0.19, lambda rng, _: parse_tasks(rows_of(rng, TASKS), name="tasks.jsonl", level="function")),
+    "tasks": (0.16, lambda rng, _: parse_tasks(rows_of(rng, TASKS), name="tasks.jsonl", level="function")),
     "questions": (0.02, lambda rng, i: with_questions(i.benchmark, i.write("q.jsonl", rows_of(rng, QUESTIONS))).tasks),
     "log": (0.2, lambda rng, i: list(read_log(i.write("l.jsonl", rows_of(rng, LOG))))),
     "gold": (0.18, gold),
@@ -306,6 +338,8 @@ KINDS: dict[str, tuple[float, Callable[[random.Random, Inputs], object]]] = {
     "qrels": (0.12, lambda rng, i: read_qrels(i.write("f.qrels.trec", damaged(rng, QRELS)))),
     "gates": (0.04, lambda rng, i: read_gates(i.write("gates.yaml", damaged(rng, GATES)))),
     "bench files": (0.01, lambda rng, i: read_benchmark(i.write("b.yaml", damaged(rng, BENCH)), {}, i.folder).requests),
+    "chosen": (0.02, lambda rng, i: read_chosen(i.write("chunking.toml", damaged(rng, CHOSEN)))),
+    "packs": (0.01, lambda rng, i: one_damaged(rng, i.pack, lambda: load_benchmark(i.pack, home=i.folder).tasks)),
     "specs": (0.09, specs),
     "archives": (0.01, archives),
     "run folders": (0.01, run_folders),

@@ -265,7 +265,7 @@ class ChosenSetting(Strict):
     retriever: str
     embedder: str = ""
     tests: Literal["out", "index", "all"] = "all"
-    extensions: tuple[str, ...] = ()
+    extensions: Annotated[tuple[str, ...], Field(strict=False)] = ()
     expected_loss: float
     date: str
     commit: str = ""

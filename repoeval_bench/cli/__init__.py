@@ -9,13 +9,13 @@ import gc
 import os
 import re
 import sys
-import traceback
-from pathlib import Path
 
 # Without this, pydantic reads the metadata of every installed package in search of its plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 try:
+    import traceback
+    from pathlib import Path
     from typing import NoReturn
 
     import click

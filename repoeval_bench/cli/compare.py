@@ -63,7 +63,7 @@ def compare_command(  # longer than 60 lines: each option has its line
     from repoeval_bench.cli.evaluate import answer_to, print_answer
     from repoeval_bench.report.comparison import ComparedRow, answer_markdown
     from repoeval_bench.report.scores import unanswered_notes
-    from repoeval_bench.runs.naming import find_runs, remember_compared
+    from repoeval_bench.runs.naming import find_runs, full_spec, is_chunker, remember_compared
     from repoeval_bench.runs.results import results_at
     from repoeval_bench.runs.runner import runner_on
 
@@ -76,6 +76,8 @@ def compare_command(  # longer than 60 lines: each option has its line
     stored = find_runs(runs, out)
     # Refused before the first run: making one can take minutes.
     refuse_fewer_than_two(len(stored) + len(chunker) + bool(baseline))
+    if baseline and not any(is_chunker(baseline, full_spec(spec) or spec) for spec in chunker):
+        baseline_of(stored, baseline, out)
     with ExitStack() as stack:
         skipped, failed = dict[str, str](), dict[str, str]()
         if chunker:

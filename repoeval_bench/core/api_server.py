@@ -100,7 +100,9 @@ class ApiServer:
             # A server may quote the key here.
             sent = f"the key in {KEY}" if self._key else f"a request without a key; set {KEY}"
             return self._api.error(f"{self.url} refuses {sent} (HTTP {status})")
-        reason = f"HTTP {status}: {error.message.removeprefix(f'Error code: {status} - ')}"
+        # The library gives the text of `error.message` alone; servers of one's own and proxies answer in other shapes.
+        said = error.message.removeprefix(f"Error code: {status}").removeprefix(" - ") or error.response.text.strip()
+        reason = f"HTTP {status}" + (f": {said}" if said else "")
         if status in (408, 409, 429) or status >= 500:
             return self._failure(reason)
         return self._api.error(f"{self.url} refuses {self._api.refused.replace('{}', f'({self._clean(reason)})')}")

@@ -17,6 +17,9 @@ _Model = TypeVar("_Model", bound=BaseModel)
 _KEYS = "docs/data.md"
 """Where the keys of a file with many are listed."""
 
+_KEY_TAGS = {"tag:yaml.org,2002:str", "tag:yaml.org,2002:merge"}
+"""The tags of keys: texts, and `<<`."""
+
 KeyPath = tuple[str | int, ...]
 """Keys and indexes from the top of a file down to a value."""
 
@@ -77,7 +80,8 @@ def read_bytes(path: Path, way_out: str, kind: type[BenchError] = UsageError) ->
 def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = UsageError) -> Document:
     """Parse the bytes of a YAML file; an error of class `kind` if they are not YAML.
 
-    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error.
+    Values are those of PyYAML's safe loader, but a date is a text. A repeated key is an error, and so is one that is no
+    text, as `on`, which is true.
     """
     try:
         loader = _Loader(raw)
@@ -86,11 +90,18 @@ def parse_yaml(path: Path, raw: bytes, way_out: str, kind: type[BenchError] = Us
         content = None if root is None else loader.construct_document(root)
     except RecursionError:
         raise kind(f"{path}: not valid YAML (values are nested too deeply); {way_out}") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: `!!float x`
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+    ) as error:  # `!!float x`, `!!bool x`, `!!timestamp x`
         position = getattr(error, "problem_mark", None)
         suffix = f":{position.line + 1}" if position else ""
         reason = str(getattr(error, "problem", None) or error).partition("\n")[0]
         # A person wrote the file of a UsageError, so the line is the way out.
+        if isinstance(error, LookupError | AttributeError):
+            reason = "a value does not fit its tag"
         otherwise = "" if kind is UsageError else f"; {way_out}"
         raise kind(f"{path}{suffix}: not valid YAML ({reason}){otherwise}") from error
     return Document(path, content, lines)
@@ -103,13 +114,17 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Refuse repeated keys, where PyYAML would take the last one."""
+        """Refuse keys that are no texts, and repeated ones, where PyYAML would take the last one."""
         seen = set()
         for key, _ in node.value:
-            name = key.value if isinstance(key, yaml.ScalarNode) else id(key)
-            if name in seen:
-                raise yaml.MarkedYAMLError(problem=f"{name!r} is given twice; keep one", problem_mark=key.start_mark)
-            seen.add(name)
+            if key.tag not in _KEY_TAGS:
+                shown = f" {key.value!r}" if isinstance(key, yaml.ScalarNode) else ""
+                raise yaml.MarkedYAMLError(
+                    problem=f"the key{shown} is not a text; put it in quotes", problem_mark=key.start_mark
+                )
+            if key.value in seen:
+                raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice; keep one", problem_mark=key.start_mark)
+            seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping
 
@@ -140,7 +155,8 @@ def _sentence(error: dict[str, Any], model: type[BaseModel]) -> str:
         return (f"{within}: " if within else "") + nearest(
             "key", str(location[-1]), known.model_fields, listed_by=_KEYS
         )
-    message, actual = expectation(error), error["input"]
-    if isinstance(actual, str | int | float) and kind != "value_error":
-        message += f" (it is {actual!r})"
-    return f"{shown_location}: {message}" if shown_location else message
+    message = expectation(error) + ("" if location or kind == "value_error" else ", such as a line of KEY: VALUE")
+    actual = error["input"]
+    value = repr(actual) if isinstance(actual, str | int | float) and kind != "value_error" else ""
+    shown = f" (it is {value})" if value else ""
+    return f"{shown_location}: {message}{shown}" if shown_location else message + shown

@@ -99,13 +99,18 @@ def with_tasks(benchmark: Benchmark, tasks: Iterable[Task], **changes: Any) -> B
     return with_fingerprint(replace(benchmark, tasks=kept, files=files, **changes))
 
 
+def check_tests(tests: str) -> None:
+    """Raise a UsageError unless this is a key of `TESTS`."""
+    if tests not in TESTS:
+        raise UsageError(nearest("use of tests", tests, TESTS))
+
+
 def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
     """The benchmark for a key of `TESTS`: `out` leaves the files out; tasks of tests go when a protocol selects.
 
     A repository of tests alone keeps them. UsageError for another key.
     """
-    if tests not in TESTS:
-        raise UsageError(nearest("use of tests", tests, TESTS))
+    check_tests(tests)
     if tests == "all":
         return benchmark
     mixed = _with_other_code(benchmark)

@@ -67,7 +67,10 @@ class InstalledSet:
         if self.facts.official:
             return used_definitions(self.task_set.level, tasks)
         path = uses_file_of(self.task_file)
-        return read_uses(path.read_text(encoding="utf-8"), tasks, path.name) if path.is_file() else None
+        if not path.is_file():
+            return None
+        with os_errors_as(DatasetError, f"the table {path} cannot be read", "name another source with --source"):
+            return read_uses(path.read_text(encoding="utf-8"), tasks, path.name)
 
     def whole_size(self, tasks: Sequence[Task]) -> tuple[int, int]:
         """Tasks and repositories of the whole: published figures, or of a user's own set what its file holds."""

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from repoeval_bench.core.benchmark import Benchmark, Query, Task
 from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
@@ -24,7 +24,7 @@ from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.spec import nearest
-from repoeval_bench.core.validation import Line
+from repoeval_bench.core.validation import STRICT, Line
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.assembly import with_fingerprint
 from repoeval_bench.dataset.reading.origin import repository_name
@@ -39,7 +39,7 @@ _ONE_OF = "either file, start_line and end_line were expected, or places"
 class _Place(BaseModel):
     """A place as it is written: lines of a file, or without them the whole file."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    model_config = STRICT
 
     file: Annotated[str, Field(min_length=1)]
     start_line: _Line | None = None
@@ -74,7 +74,7 @@ class _Place(BaseModel):
 class Question(BaseModel):
     """A row: a query with one place, with several, or known to have none."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+    model_config = STRICT
 
     query: Annotated[str, Field(min_length=1, pattern=r"\S")]
     id: Annotated[str, Field(min_length=1, pattern=r"^\S+$")] | None = None
@@ -167,8 +167,10 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
             tasks.append(_task(row, query_id, places))
             n_whole += row.is_of_files
     if not tasks and not problems:
-        lacks = f"the source has none of its answers ({lacking[0]})" if lacking else ""
-        problems = [f"{path} has no query; {lacks or 'a JSON object is expected on each line'}"]
+        why = "no query has an answer" if unanswerable or n_elsewhere else "a JSON object is expected on each line"
+        if lacking:
+            why = f"the source has none of its answers ({lacking[0]})"
+        problems = [f"{path} has no query to score; {why}"]
     if problems:
         raise UsageError(all_mistakes(problems, path))
     if lacking:

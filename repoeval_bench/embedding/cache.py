@@ -32,7 +32,7 @@ class CachedEmbedder:
         self._prefixes: dict[tuple[Role, Kind], bytes] = {}
         self._parts: dict[tuple[Role, str], tuple[str, ...]] = {}
         self._lengths: set[int] = set()
-        """Lengths of the vectors that were read so far: one, unless a server's model has changed."""
+        """Lengths (bytes) of the vectors that were read or made so far: one, unless a server's model has changed."""
         named = {OPTIONS[role]: policy for role, policy in policies.items() if policy != "head"}
         spec = Spec.parse(encoder.spec)
         self.spec = format_spec(spec.name, {**spec.params, **named}, spec.target)
@@ -143,6 +143,7 @@ class CachedEmbedder:
             # Batch by batch, so an interrupted run goes on where it stopped.
             keys = [self._key(texts[position], role, "vector") for position in positions]
             values = [vector.astype("<f4").tobytes() for vector in vectors]
+            self._check_lengths(values)
             self._cache.write(dict(zip(keys, values, strict=True)))
             bar.update(sum(read[position] for position in positions))
 
@@ -162,13 +163,19 @@ class CachedEmbedder:
         values = self._stored(parts, role)
         if not values:
             return np.zeros((0, 0), dtype=np.float32)
-        self._lengths.update(map(len, values))
-        if len(self._lengths) != 1:
-            raise CacheError(
-                f"the vector cache {self._cache.folder} holds vectors of different lengths for one model; {DELETE}"
-            )
+        self._check_lengths(values)
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         return vectors.astype(np.float32, copy=False)
+
+    def _check_lengths(self, values: Sequence[bytes]) -> None:
+        """Raise a CacheError for vectors of another length than those before: they are never kept or compared."""
+        self._lengths.update(map(len, values))
+        if len(self._lengths) > 1:
+            widths = " and ".join(str(length // 4) for length in sorted(self._lengths))
+            raise CacheError(
+                f"{self.spec} gave vectors of {widths} numbers; if the vector cache {self._cache.folder} holds those "
+                f"of an older model, {DELETE}"
+            )
 
     def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
         """The vectors' bytes in the order of `parts`, encoded where they are missing."""

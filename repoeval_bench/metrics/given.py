@@ -149,7 +149,11 @@ def _rows(what: str, given: Any) -> Iterator[tuple[Any, Any, Any]]:
         names = [next((name for name in names if known.count(name) == 1), None) for names in _COLUMNS[what]]
         if None in names:
             raise MetricError(f"the {what} has the columns {', '.join(known)}; give {_GIVE[what]}")
-        yield from zip(*(list(given[name]) for name in names), strict=True)
+        try:
+            columns = [list(given[name]) for name in names]
+        except TypeError:  # a lazy frame has names of columns, and no rows yet
+            raise MetricError(f"the {what} is {kind_of(given)}; collect it, or give {_GIVE[what]}") from None
+        yield from zip(*columns, strict=True)
         return
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise MetricError(f"the {what} is {kind_of(given)}; give {_GIVE[what]}")

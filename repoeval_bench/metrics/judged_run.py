@@ -170,11 +170,16 @@ def judge(run: Any, qrels: Any, context: Context | None = None) -> JudgedRun:
 
     Both may have any shape that `given` reads. Pairs are taken in their order (position is rank); a mapping
     chunk_id -> score is ranked by `trec_order`. Every query of the qrels is kept. Duplicate ids in a ranking, NaN
-    scores, negative or infinite gains, and qrels without a query are a MetricError.
+    scores, negative or infinite gains, qrels without a query, and a run of other queries are a MetricError.
     """
     rankings, qrels = rankings_of(run), judgements_of(qrels)
     if not qrels:
         raise MetricError("the qrels hold no query; nothing can be scored")
+    if rankings and rankings.keys().isdisjoint(qrels):
+        raise MetricError(
+            f"run and qrels share no query: the run has {next(iter(rankings))!r}, the qrels have "
+            f"{next(iter(qrels))!r}; name queries alike in both"
+        )
     depth: list[int] = []
     hit_query: list[int] = []
     hit_rank: list[int] = []

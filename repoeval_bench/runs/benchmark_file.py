@@ -60,7 +60,7 @@ def _file_fields() -> dict[str, Any]:
     for model in (RunRequest, ComparisonRequest):
         for name, field in model.model_fields.items():
             kind: Any = field.rebuild_annotation()
-            if name in _COMBINED or isinstance(field.default, tuple):
+            if name in _COMBINED or "tuple" in str(field.annotation):
                 kind = _Several if name == "chunker" else _Some
             if _KEYS.get(name) != "repositories":
                 fields[_KEYS.get(name, name)] = (kind | None, None)

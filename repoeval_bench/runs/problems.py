@@ -76,6 +76,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
 
 def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
+    from repoeval_bench.dataset.assembly import check_tests
     from repoeval_bench.dataset.loader import check_source, task_set_at
     from repoeval_bench.dataset.reading.plain import code_folders, only_of_code, without_tasks
 
@@ -83,6 +84,8 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
             check_source(request.source, task_set, data_home(home))
+    with problems.about("tests"):
+        check_tests(request.tests)
     with problems.about("extensions"):
         check_extensions(request.extensions or ())
         if request.extensions and not code_folders(request.source):

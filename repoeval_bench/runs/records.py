@@ -183,7 +183,8 @@ class FirstStage(Record):
 class Counts(Record):
     """Counts of a run; None if one is not known, 0 if it does not apply.
 
-    `gold_names` are the files or chunk ids of an imported run's gold, if log and corpus have fewer than half of them.
+    `gold_names` are the files or chunk ids of an imported run's gold, if the corpus lacks one of them, or without a
+    corpus, if the log has fewer than half.
     """
 
     queries: Count

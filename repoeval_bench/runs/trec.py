@@ -16,6 +16,7 @@ from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.run import Qrels, Run, trec_order
 from repoeval_bench.core.source import encode_id
+from repoeval_bench.core.words import count
 
 # Real gains are written as whole thousandths, because trec_eval reads whole numbers.
 GAIN_FACTOR = 1000
@@ -29,7 +30,7 @@ NO_CHUNK = "none"
 BEIR = ["query-id", "corpus-id", "score"]
 """The first line of BEIR's qrels."""
 
-# The first character of a line of qrels that is skipped, as trec_eval does.
+# The first character of a line that is skipped, in runs and qrels, as trec_eval does.
 _COMMENT = "#"
 
 _QUERY, _CHUNK = "query id", "chunk id"
@@ -117,7 +118,7 @@ def qrels_rows(path: Path | str, factor: float = 1) -> Iterator[tuple[int, str, 
 
     MetricError as in `read_qrels`.
     """
-    rows = _rows(path, 4, "query 0 chunk gain", comment=_COMMENT)
+    rows = _rows(path, 4, "query 0 chunk gain")
     return _judged(path, ((number, query_id, chunk_id, gain) for number, (query_id, _, chunk_id, gain) in rows), factor)
 
 
@@ -156,7 +157,10 @@ def _judged(
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged.
+
+    A query id's first character is encoded where it would make a line a comment.
+    """
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     field = name if name.split() == [name] else encode_id(name)
@@ -187,13 +191,14 @@ def _in_file_order(query_id: str, ranking: Sequence[tuple[str, float]], chunks: 
     return texts
 
 
-def _rows(path: Path | str, n_fields: int, shape: str, comment: str | None = None) -> Iterator[tuple[int, list[str]]]:
+def _rows(path: Path | str, n_fields: int, shape: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield (line number, fields) of every line but comments."""
     for number, line in _lines(path):
         fields = [field for field in line.strip(" \t\r").replace("\t", " ").split(" ") if field]
-        if not fields or (comment and line.startswith(comment)):
+        if not fields or line.startswith(_COMMENT):
             continue
         if len(fields) != n_fields:
-            raise MetricError(f"{path}:{number}: {len(fields)} fields, not {n_fields}; a line is `{shape}`")
+            raise MetricError(f"{path}:{number}: {count(len(fields), 'field')}, not {n_fields}; a line is `{shape}`")
         yield number, fields
 
 

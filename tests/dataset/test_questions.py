@@ -79,6 +79,19 @@ def test_an_empty_file_and_a_file_that_is_none(code, tmp_path):
         load_benchmark(code, questions=tmp_path / "absent.jsonl", home=tmp_path)
 
 
+def test_queries_without_an_answer_alone_cannot_be_scored(code, tmp_path):
+    row = {"query": "q", "repository": "code", "no_answer": True}
+    assert "has no query to score; no query has an answer" in mistakes(code, tmp_path, row)
+
+
+@pytest.mark.parametrize("number", ["NaN", "1e999"])
+def test_a_fact_is_a_finite_number(code, tmp_path, number):
+    path = tmp_path / "questions.jsonl"
+    path.write_text(f'{{"query": "q", "places": [{{"file": "maps/Grid.java"}}], "facts": {{"a": {number}}}}}')
+    with pytest.raises(UsageError, match=r"questions\.jsonl:1: facts\.a\.float: a finite number was expected"):
+        load_benchmark(code, questions=path, home=tmp_path)
+
+
 def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
     from repoeval_bench.own.packs.pack import BuildRequest, build_pack
 

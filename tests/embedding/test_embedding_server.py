@@ -76,6 +76,9 @@ def test_a_server_without_an_answer_is_asked_again(server, tmp_path, monkeypatch
     [
         ({"status": 400}, "refuses the model or a text (HTTP 400: "),
         ({"status": 413, "words": "batch size 2 > maximum allowed batch size 1"}, "send fewer texts at once (batch=N)"),
+        ({"status": 404, "text": "no page"}, "refuses the model or a text (HTTP 404: no page)"),
+        ({"status": 422, "text": '{"detail": [{"msg": "too long"}]}'}, '(HTTP 422: {"detail": [{"msg": "too long"}]})'),
+        ({"status": 422, "text": ""}, "(HTTP 422); check model"),
         ({"lose_one": True}, "its 1 vectors have not an index each from 0 to 1"),
         ({"same_index": True}, "have not an index each"),
         ({"short_row": True}, "and one length"),

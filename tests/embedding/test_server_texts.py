@@ -76,8 +76,16 @@ def test_a_changed_model_is_seen(server, embedder, tmp_path):
     """Its vectors are never mixed with those of the older one."""
     embedder().encode(TEXTS[:4], "document")
     server.fail(*[{"width": 8}] * 20)
-    with pytest.raises(CacheError, match="vectors of different lengths for one model; delete that folder"):
+    with pytest.raises(CacheError, match=r"gave vectors of 8 and 384 numbers; if .* older model, delete that folder"):
         embedder().encode(TEXTS, "document")
+
+
+def test_a_vector_of_another_length_is_never_kept(server, embedder):
+    """A server that answers once with other vectors spoils nothing: the same command goes on."""
+    server.fail(*[{}] * 4, {"width": 8})
+    with pytest.raises(CacheError, match="gave vectors of 8 and 384 numbers"):
+        embedder().encode(TEXTS, "document")
+    assert embedder().encode(TEXTS, "document").shape == (24, 384)
 
 
 def test_a_policy_changes_nothing_there(tmp_path):

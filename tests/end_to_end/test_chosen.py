@@ -52,11 +52,12 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
         ChosenEvidence(protocol="d", retriever="r", measure="m", questions=1, files=1, mean=0.0, opponent_mean=0.5),
     ]
     spec = 'exec:node "cut \\ it.js" \x7f ü 😀'
-    path = write(tmp_path, spec=spec, commit="abc", evidence=evidence)
+    changes = {"spec": spec, "commit": "abc", "extensions": (".rb", ".proto"), "evidence": evidence}
+    path = write(tmp_path, **changes)
     content = tomllib.loads(path.read_text())
     assert content["spec"] == spec
     assert content["evidence"][1]["opponent_mean"] == 0.5
-    chosen = CHOSEN.model_copy(update={"spec": spec, "commit": "abc", "evidence": evidence})
+    chosen = CHOSEN.model_copy(update=changes)
     assert read_chosen(path) == chosen
     path.write_text("loss_95 = 0.02\n" + path.read_text())
     assert read_chosen(path) == chosen
@@ -113,6 +114,8 @@ def test_recommend_writes_its_choice_without_code_or_names(tmp_path):
     ("text", "said"),
     [
         ("spec = ", "is not TOML"),
+        ("spec = " + "[" * 5000, "is not TOML"),
+        ("expected_loss = " + "9" * 5000, "is not TOML"),
         ('spec = "ast"\n', "opponent"),
         (dump_chosen(CHOSEN) + "more = 1\n", "more"),
         (dump_chosen(CHOSEN.model_copy(update={"opponent": SMALL})), "name another opponent"),

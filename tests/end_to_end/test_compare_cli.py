@@ -33,6 +33,8 @@ def test_a_baseline_is_a_run_to_compare_with_and_one_alone_is_refused_before_it_
     assert json.loads((out / "compared.json").read_text())["runs"] == [two_runs.fixed.name, two_runs.ast.name]
     alone = bench("compare", "--chunker", "ast", "--source", tmp_path / "missing", "--out", tmp_path / "none")
     assert "1 run to compare; give two or more" in one_sentence(alone, 2)
+    words = ("compare", "--chunker", "ast", "--source", tmp_path / "missing", "--out", out)
+    assert "unknown run 'window'" in one_sentence(bench(*words, "--baseline", "window"), 2)
 
 
 def test_runs_that_answer_other_questions_are_refused_by_every_command(tmp_path):

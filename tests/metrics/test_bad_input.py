@@ -92,6 +92,13 @@ def test_qrels_without_a_query_are_an_error():
     assert "no query" in sentence(MetricError, score_run, {"q": []}, {})
 
 
+def test_a_run_of_other_queries_is_an_error():
+    """Each score would be 0; a run without a query is a system that retrieved nothing."""
+    said = sentence(MetricError, score_run, {"1": {"a": 1.0}}, {"q1": {"a": 1}})
+    assert "share no query: the run has '1', the qrels have 'q1'; name queries alike" in said
+    assert score_run({}, {"q": {"a": 1}}, ["mrr"]).missing == 1
+
+
 def test_queries_that_only_one_side_knows_are_counted():
     """A query the run lacks scores 0 and stays in the mean; one the qrels lack is not scored; both are counted."""
     scores = score_run({"a": [("x", 1.0)], "extra": [("x", 1.0)]}, {"a": {"x": 1}, "b": {"x": 1}, "c": {}}, ["mrr"])

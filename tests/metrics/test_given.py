@@ -103,5 +103,7 @@ def test_a_frame_without_the_columns_is_refused():
         score_run(frame("pandas", [("q",)], "q"), Q)
     with pytest.raises(MetricError, match="the qrels has the columns query_id, doc_id, score"):
         score_run(Q, frame("polars", ROWS, "query_id", "doc_id", "score"))
+    with pytest.raises(MetricError, match="the run is a LazyFrame; collect it, or give query_id -> ranking"):
+        score_run(frame("polars", ROWS, "query_id", "doc_id", "score").lazy(), Q)
     with pytest.raises(MetricError, match="ids are text; the run has 1"):
         score_run(frame("pandas", [(1, "a", 1.0)], "query_id", "doc_id", "score"), Q)

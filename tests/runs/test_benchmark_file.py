@@ -52,6 +52,12 @@ def mistakes(tmp_path, text):
     return [line.partition("bench.yaml")[2] for line in more or [first]]
 
 
+@pytest.mark.parametrize("extensions", [".rb", "[.rb]"])
+def test_a_list_of_one_may_be_its_value(tmp_path, extensions):
+    (request,) = read(tmp_path, f"chunkers: ast\nprotocol: docstring\nsource: .\nextensions: {extensions}\n").requests
+    assert (request.chunker, request.extensions) == ("ast", (".rb",))
+
+
 def test_every_mistake_is_told_with_its_line(tmp_path):
     """Wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
@@ -86,7 +92,9 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("- ast", "keys with values were expected"),
+        ("- ast", "keys with values were expected, such as a line of KEY: VALUE"),
+        ("", "keys with values were expected, such as a line of KEY: VALUE"),
+        ("chunkers: [ast]\n1: 2\n", ":2: not valid YAML (the key '1' is not a text; put it in quotes)"),
         ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: not valid YAML ('k' is given twice"),
         ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
         ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in"),

@@ -52,6 +52,13 @@ def test_documents_that_are_fixed_have_no_sizes():
     assert "so match_size fixed changes nothing; leave it out, or choose another protocol" in sentence
 
 
+def test_a_use_of_tests_that_does_not_exist_is_refused_with_queries_too(tmp_path):
+    (tmp_path / "q.jsonl").write_text("{}\n")
+    assert problems_of("ast", tests="none", questions=str(tmp_path / "q.jsonl"), retriever="bm25") == [
+        "unknown use of tests 'none'; choose from all, index, out"
+    ]
+
+
 def test_tasks_of_a_folder_of_code_are_not_asked_for(tmp_path):
     """The folder is named as it was typed; protocols that ask questions of code take it."""
     (tmp_path / "mine.py").write_text("def add(a, b):\n    return a + b\n")

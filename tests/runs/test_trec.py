@@ -90,9 +90,9 @@ def test_a_negative_grade_is_not_relevant(tmp_path):
 
 
 def test_a_run_is_read_by_score_then_id_both_descending(tmp_path):
-    """The file's own order and ranks are ignored; tabs, blanks and CRLF all separate fields."""
+    """The file's own order and ranks are ignored, and so are comments; tabs, blanks and CRLF all separate fields."""
     path = tmp_path / "run.trec"
-    path.write_bytes(b"q Q0 a 1 0.5 t\r\nq\tQ0\tc\t2\t0.5\tt\n\nq  Q0 b 3 0.75 t\np Q0 x 1 -1e3 t")
+    path.write_bytes(b"# made by hand\nq Q0 a 1 0.5 t\r\nq\tQ0\tc\t2\t0.5\tt\n\nq  Q0 b 3 0.75 t\np Q0 x 1 -1e3 t")
     run = read_run(path)
     assert run.tag == "t"
     assert run.rankings == {"q": (("b", 0.75), ("c", 0.5), ("a", 0.5)), "p": (("x", -1000.0),)}
@@ -114,7 +114,8 @@ def test_scores_are_compared_as_float32(tmp_path):
         (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
         (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
         (read_run, "q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
-        (read_run, "# q", "2 fields, not 6"),
+        (read_run, " # q", "2 fields, not 6"),
+        (read_run, "q", "1 field, not 6"),
         (read_qrels, " # q", "2 fields, not 4"),
         (read_qrels, "q 0 b", "3 fields, not 4"),
         (read_qrels, "q 0 b -inf", "the gain is -inf; write numbers of at most"),

@@ -114,6 +114,8 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
         elif "bare" in fault:
             self.answer(fault["status"], json.dumps({"message": fault["bare"], "type": "Validation"}).encode())
+        elif "text" in fault:
+            self.answer(fault["status"], fault["text"].encode())
         elif "status" in fault:
             if fault.get("quoting"):
                 sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"

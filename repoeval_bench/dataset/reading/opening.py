@@ -11,6 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from packaging.version import VERSION_PATTERN
+
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
@@ -84,7 +86,9 @@ class PyPI:
     """The package index of pip's settings; of an sdist, which often has the tests that a wheel lacks, if `sdist`."""
 
     form, example = "NAME==VERSION", "click==8.1.7"
-    spec = re.compile(r"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>[\w.!+]+)")
+    spec = re.compile(
+        rf"(?P<name>[A-Za-z0-9][\w.-]*)\s*==\s*(?P<version>{VERSION_PATTERN})", re.VERBOSE | re.IGNORECASE | re.ASCII
+    )
 
     def __init__(self, index: Index, *, sdist: bool = False) -> None:
         self.index, self.sdist = index, sdist

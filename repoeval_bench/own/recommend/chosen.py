@@ -102,7 +102,7 @@ def read_chosen(path: Path) -> ChosenSetting:
     try:
         content = tomllib.loads(raw.decode("utf-8"))
         content.pop("loss_95", None)  # files of earlier checkouts have it; nothing reads it
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, a number that is too long; nested too deeply
         raise UsageError(f"{path} is not TOML ({error}); {_WAY_OUT}") from error
     chosen = Document(path, content, {}).read(ChosenSetting)
     if chosen.spec == chosen.opponent:

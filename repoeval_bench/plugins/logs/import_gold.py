@@ -18,7 +18,15 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows
+from repoeval_bench.plugins.logs.records import (
+    RANKINGS,
+    Gold,
+    LogError,
+    gold_rows,
+    log_rows,
+    not_in_corpus,
+    read_rows,
+)
 from repoeval_bench.runs.inspection import read_sources
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
@@ -67,6 +75,39 @@ def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
 def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
     """Return the chunks of all rankings of a log, by file."""
     return by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
+
+
+def read_corpus(path: Path) -> dict[str, LoggedChunk]:
+    """Return chunk_id -> chunk of a corpus; a LogError with file:line names an id with a second place."""
+    results: dict[str, LoggedChunk] = {}
+    for number, chunk in read_rows(path, LoggedChunk):
+        known = results.setdefault(chunk.chunk_id, chunk)
+        if (known.file, known.lines) != (chunk.file, chunk.lines):
+            raise LogError(f"{path}:{number}: {_two_places(known, chunk)}; give each chunk an id of its own")
+    return results
+
+
+def check_places(log: Path, rows: Iterable[LogRow], corpus: Mapping[str, LoggedChunk]) -> None:
+    """Raise a LogError for a chunk of a log that the corpus lacks or has elsewhere: it would never be relevant."""
+    hits = [hit for row in rows for name in RANKINGS for hit in getattr(row, name) or ()]
+    if hits:
+        _check_shared("chunk id", ("corpus", corpus.keys()), ("log", {hit.chunk_id for hit in hits}))
+    for hit in hits:
+        if (chunk := corpus.get(hit.chunk_id)) is None:
+            raise not_in_corpus(log, hit.chunk_id)
+        if hit.file not in (None, chunk.file) or (chunk.lines and hit.lines not in (None, chunk.lines)):
+            raise LogError(
+                f"corpus and {log}: {_two_places(chunk, hit)}; give the corpus of the index that was searched"
+            )
+
+
+def _two_places(one: LoggedChunk, two: LoggedChunk | Retrieved) -> str:
+    """Say where a chunk is, and where else."""
+    both = " and ".join(
+        (f"lines {span.lines.start} to {span.lines.end} of " if span.lines else "") + str(span.file)
+        for span in (one, two)
+    )
+    return f"chunk {one.chunk_id!r} is {both}"
 
 
 def by_file(chunks: Iterable[LoggedChunk | Retrieved]) -> dict[str, dict[str, LineSpan | None]]:
@@ -125,8 +166,6 @@ class Judgements:
             raise LogError(f"{log} and {gold} share no query; check their query_id")
         ids: set[str] = set().union(*self.chunks.values())
         ranked = {hit.chunk_id for row in rows.values() for name in RANKINGS for hit in getattr(row, name) or ()}
-        if corpus and ranked:
-            _check_shared("chunk id", ("corpus", ids), ("log", ranked))
         what, known = ("chunk id", ids | ranked) if self.kind == "chunks" else ("file", self.chunks.keys())
         more = "" if corpus else ", or name all with --corpus"
         _check_shared(what, ("gold", self.judged), ("corpus" if corpus else "log", known), more)
@@ -185,22 +224,19 @@ def judge_log(
 
     A query may have any number of rows, in any number of files. `chunks` are those of the corpus, or those that
     the log shows, which are then taken for all. LogErrors: a gold row without a chunk or a file (or with both), gold of
-    several kinds, a query whose repository has two names, and an `unanswerable` query with an answer.
+    several kinds or without a gain above 0, a query whose repository has two names, and an `unanswerable` query with
+    an answer.
     """
     gains: dict[str, dict[str, float]] = {}
     files: dict[str, set[str]] = defaultdict(set)
     places: dict[str, list[Place]] = defaultdict(list)
     names: dict[str, dict[str, str]] = defaultdict(dict)
     kinds: set[str] = set()
+    has_answer = False
     for number, row in gold_rows(gold):
         where = f"{gold}:{number}" if number else str(gold)
-        if (row.chunk_id is None) == (row.file is None):
-            raise LogError(f"{where}: name either a chunk_id or a file")
-        if row.query_id in unanswerable and (row.file is not None or row.gain > 0):
-            raise LogError(
-                f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of "
-                "them"
-            )
+        _check_row(where, row, unanswerable)
+        has_answer |= row.gain > 0
         for field, name in names_of(row).items():
             _same(row.query_id, field, names[row.query_id].setdefault(field, name), name)
         of_query = gains.setdefault(row.query_id, {})
@@ -221,6 +257,8 @@ def judge_log(
     if len(kinds) > 1:
         raise LogError(f"{gold} mixes {' and '.join(sorted(kinds))}; give gold of one kind")
     (kind,) = kinds
+    if not has_answer:
+        raise LogError(f"{gold} has no gain above 0, so every score would be 0; add what is relevant")
     return Judgements(
         gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
@@ -230,6 +268,15 @@ def judge_log(
         kind=kind,
         chunks=chunks,
     )
+
+
+def _check_row(where: str, row: Gold, unanswerable: AbstractSet[str]) -> None:
+    if (row.chunk_id is None) == (row.file is None):
+        raise LogError(f"{where}: name either a chunk_id or a file")
+    if row.query_id in unanswerable and (row.file is not None or row.gain > 0):
+        raise LogError(
+            f"{where}: the log calls query {row.query_id!r} no_answer, but this is an answer to it; mend one of them"
+        )
 
 
 def _within(where: str, file: str, span: LineSpan | None, chunks: ByFile) -> Iterator[str]:

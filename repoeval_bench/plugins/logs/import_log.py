@@ -21,7 +21,6 @@ from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs import import_gold
-from repoeval_bench.plugins.logs.records import read_rows
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs import records
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
@@ -55,8 +54,10 @@ def import_run(
     are. A measure of lines without lines is a UsageError. A log and a gold that are broken, share nothing that could
     match, or contradict each other, are a LogError.
     """
-    places = {chunk.chunk_id: chunk for _, chunk in read_rows(corpus, LoggedChunk)} if corpus else None
+    places = import_gold.read_corpus(corpus) if corpus else None
     rows = {row.query_id: row for row in import_gold.read_log(log, places, depth)}
+    if places is not None:
+        import_gold.check_places(log, rows.values(), places)
     chunks = import_gold.places_of(rows.values()) if places is None else import_gold.by_file(places.values())
     judgements = import_gold.judge_log(
         chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None
@@ -216,6 +217,9 @@ class _Import:
         """Return how many queries are scored and how many are not, and how much of the gold is known, if little."""
         named, gains = len(self.judgements.judged), self.judgements.gains
         scores, _ = self._scored
+        *_, corpus = self.digests
+        # Without a corpus the log shows a part of all chunks, and what it lacks may just not be retrieved.
+        few = self.known < named if corpus else 2 * self.known < named
         return records.Counts(
             queries=len(gains),
             queries_without_relevant=scores.without_relevant,
@@ -223,7 +227,7 @@ class _Import:
             queries_without_gold=len(self.rows.keys() - self.stored.keys()),
             queries_no_answer=sum(bool(row.no_answer) for row in self.rows.values()),
             queries_without_cluster=self.groups.alone,
-            **({"gold_names": named, "gold_names_known": self.known} if 2 * self.known < named else {}),
+            **({"gold_names": named, "gold_names_known": self.known} if few else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
 
@@ -333,8 +337,8 @@ def import_command(
 ) -> None:
     """Judge LOG (JSONL, see docs/logs.md) against a gold file, and store it as a run.
 
-    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC
-    (.trec, .txt, .run, .qrels, also .gz).
+    The run can then be compared, segmented, gated and exported like any other. LOG and gold may also be files of TREC,
+    under any name but .jsonl, .json and .tsv.
     """
     check_writable(out)
     run = import_run(

@@ -1,8 +1,8 @@
 """Rows of a log of another system and of the files beside it: gold, judgements, negatives.
 
-A file's name decides its format, also with `.gz`: `.trec`, `.txt`, `.run` and `.qrels` are TREC's, and `.tsv` is BEIR's
-for judgements. Every other file is JSONL. TREC files have no source files, lines, chunkers or indexes: file and lines
-come from a corpus, the other names are `not stated`.
+A file's name decides its format, also with `.gz`: `.jsonl` and `.json` are JSONL, and `.tsv` is BEIR's for judgements.
+Every other file is JSONL if it begins with `{`, and TREC's if not. TREC files have no source files, lines, chunkers or
+indexes: file and lines come from a corpus, the other names are `not stated`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -91,7 +91,7 @@ def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple
         raise LogError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
 
 
-TREC = (".trec", ".txt", ".run", ".qrels")
+_JSON = (".jsonl", ".json")
 NOT_STATED = "not stated"
 
 
@@ -103,7 +103,13 @@ class _Graded(Gold):
 
 def is_trec(path: Path) -> bool:
     """Return whether a file is one of TREC, and not JSONL."""
-    return _ending(path) in TREC
+    if _ending(path) in _JSON:
+        return False
+    try:
+        with json_reader.opened(path) as stream:
+            return not next(json_reader.lines(stream), (0, b"{"))[1].lstrip().startswith((b"{", b"["))
+    except (json_reader.JsonFaultError, json_reader.UnreadableError):
+        return False  # the reader of JSONL says what is wrong with it
 
 
 def _ending(path: Path) -> str:
@@ -149,13 +155,18 @@ def log_rows(
 
 def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
     if chunk_id not in places:
-        raise LogError(f"{path} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
+        raise not_in_corpus(path, chunk_id)
     return places[chunk_id].model_dump(exclude_none=True)
+
+
+def not_in_corpus(log: Path, chunk_id: str) -> LogError:
+    """Return the error for a ranked chunk that the corpus lacks."""
+    return LogError(f"{log} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:
     """Yield (line number or 0, row) for every judgement; only qrels have grades below 0, which are not relevant."""
-    reader = qrels_rows if is_trec(path) else beir_rows if _ending(path) == ".tsv" else None
+    reader = beir_rows if _ending(path) == ".tsv" else qrels_rows if is_trec(path) else None
     if reader is None:
         yield from read_rows(path, Gold)
         return

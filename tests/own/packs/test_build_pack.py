@@ -158,7 +158,10 @@ def test_an_index_of_other_code_is_refused(tmp_path):
             ("did you mean 'names'", "unknown language 'pyton'", "0 tasks"),
         ),
         *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
-        *(([element], {}, ()) for element in ("pypi:click", "npm:zod", "npm:@a@1")),
+        *(
+            ([element], {}, ())
+            for element in ("pypi:click", "pypi:click==latest", "pypi:click==1.x", "npm:zod", "npm:@a@1")
+        ),
     ],
 )
 def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, options, parts):
@@ -174,6 +177,14 @@ def test_names_are_left_alone_where_asked(code, tmp_path):
     assert all(level.uses is None for level in pack.content.levels.values())
     with pytest.raises(DatasetError, match="data build --resolve names"):
         with_used(load_benchmark(pack.root, home=tmp_path))
+
+
+def test_a_table_of_names_that_is_not_utf_8_is_refused(code, tmp_path):
+    pack = build(tmp_path / "p", code)
+    (table,) = pack.root.glob("tasks/*.tsv")
+    table.write_bytes(b"\xff")
+    with pytest.raises(DatasetError, match=r"uses\.tsv cannot be read"):
+        load_benchmark(pack.root, home=tmp_path)
 
 
 def test_another_seed_draws_others(code, tmp_path):

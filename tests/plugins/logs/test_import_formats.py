@@ -97,6 +97,18 @@ def test_two_rankings_are_compared_like_any_runs(stored_runs, tmp_path):
     assert find_run("_two-", tmp_path / "out").metrics.retriever == "two"
 
 
+@pytest.mark.parametrize("name", ["a.run", "b.res", "input.bm25", "run", "run.txt.gz"])
+@pytest.mark.parametrize("gold", ["a.qrels", "b.qrel", "qrels"])
+def test_any_other_name_is_read_by_its_first_character(tmp_path, name, gold):
+    """TREC's files have many names; rows of JSON begin with a brace."""
+    write_text(tmp_path / name, "q Q0 b 1 3 t\nq Q0 a 2 2 t\n")
+    write_text(tmp_path / gold, "q 0 a 1\n")
+    of_trec = imported(tmp_path / name, tmp_path / gold, tmp_path / "trec", measures=["mrr"])
+    write_text(tmp_path / gold, '\n {"query_id": "q", "chunk_id": "a"}\n')
+    of_json = imported(tmp_path / name, tmp_path / gold, tmp_path / "json", measures=["mrr"])
+    assert of_trec.metrics.micro["mrr"] == of_json.metrics.micro["mrr"] == 0.5
+
+
 GRADES = {"q one": {"c a": 2, "b": 0}, "p": {"a": 1}}
 
 

@@ -87,6 +87,39 @@ def test_a_corpus_without_a_line_of_the_gold_is_refused(tmp_path):
         imported(tmp_path, [place("r/a0.py", (700, 800))], chunks("r/a{}.py"), chunks("r/a{}.py"))
 
 
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ([], r"log\.jsonl ranks 'c0', which is not in the corpus"),
+        ([place("r/x.py")], "chunk 'c0' is lines 0 to 10 of r/x.py and lines 0 to 10 of r/a0.py; give the corpus of"),
+        ([place("r/a0.py", (1, 11))], "chunk 'c0' is lines 1 to 11 of r/a0.py and lines 0 to 10 of r/a0.py"),
+        (
+            [place("r/a0.py"), place("r/x.py", None)],
+            r"corpus\.jsonl:2: chunk 'c0' is lines 0 to 10 of r/a0.py and r/x.py",
+        ),
+    ],
+)
+@pytest.mark.parametrize("gold", [{"chunk_id": "c0"}, place("r/a0.py", None)])
+def test_a_corpus_that_contradicts_the_log_is_refused(tmp_path, gold, changed, message):
+    """A ranked chunk that it lacks, or has elsewhere, would count as not relevant."""
+    log = chunks("r/a{}.py")
+    with pytest.raises(ResultError, match=message):
+        imported(tmp_path, [gold], log, [{"chunk_id": "c0", **row} for row in changed] + log[1:])
+
+
+def test_places_that_only_one_of_log_and_corpus_knows_are_no_contradiction(tmp_path):
+    log = [{"chunk_id": "c0"}, {"chunk_id": "c1", **place("r/a1.py")}]
+    corpus = [{"chunk_id": "c0", **place("r/a0.py")}, {"chunk_id": "c1", "file": "r/a1.py"}]
+    run = imported(tmp_path, [place("r/a0.py", None), place("r/a1.py", None)], log, corpus * 2, measures=["mrr"])
+    assert run.metrics.micro["mrr"] == 1.0
+
+
+@pytest.mark.parametrize("gold", [{"chunk_id": "c0"}, place("r/a0.py", None), place("r/a0.py")])
+def test_gold_without_a_relevant_row_is_refused(tmp_path, gold):
+    with pytest.raises(ResultError, match=r"gold\.jsonl has no gain above 0, so every score would be 0"):
+        imported(tmp_path, [gold | {"gain": 0.0}], chunks("r/a{}.py"))
+
+
 def test_a_log_without_files_cannot_have_gold_of_files(tmp_path):
     with pytest.raises(UsageError, match="has no files, so gold of files needs the chunks' places; give --corpus"):
         imported(tmp_path, [place("r/a.py", None)], [{"chunk_id": "c"}])
@@ -113,6 +146,13 @@ def test_gold_of_which_little_is_known_is_noted(tmp_path, kind, n_known, noted):
     sentence = f"only 1 of the gold's 4 {kind} are in the log or the corpus"
     assert (sentence in re.sub(r"\s+", " ", bench(*words).out)) == noted
     assert any(sentence in note for note in json_of(*words)["notes"]) == noted
+
+
+def test_gold_that_a_corpus_lacks_is_noted(tmp_path):
+    """A corpus is whole: a name that it lacks is never found."""
+    gold = [place(f"r/a{i}.py") for i in (0, 1, 2, 100)]
+    run = imported(tmp_path, gold, chunks("r/a{}.py"), chunks("r/a{}.py"))
+    assert (run.counts.gold_names, run.counts.gold_names_known) == (4, 3)
 
 
 def test_the_command_refuses_in_one_sentence(tmp_path):
