@@ -1,14 +1,14 @@
 r"""Measure how well a choice by a repository's own commits holds on its later commits.
 
-python scripts/validate_history.py measure CLONE... --out FOLDER [--tests all] [--retriever NAME] [--small]
+python scripts/validate_history.py measure CLONE... --out FOLDER [--retriever NAME] [--chunkers SPEC...]
 python scripts/validate_history.py report FOLDER
 python scripts/validate_history.py prior FOLDER... > data/priors.json
 
 `measure` reads each clone, asks the questions of its windows under protocol `commits`, and stores the score of every
 candidate on every question, for each gold, by one retriever (BM25), with what the last edits embed again. Candidates
-are those of `recommend` and the defaults of other tools; with `--small` five chunkers at three sizes. By BM25
-`docstring` is asked of the newest tree older than the newest window. A clone that was measured is not measured again,
-so the same line goes on where it was stopped.
+are those of `recommend` and the defaults of other tools, and by BM25 `docstring` is asked too, of the newest tree older
+than the newest window. With `--chunkers` these alone are measured, at three sizes. A clone that was measured is not
+measured again, so the same line goes on where it was stopped.
 
 `report` chooses on the older windows of each clone and scores the choice on the next one, each on its own tree. What a
 rule estimates (means and spread of other repositories, constants) leaves out the repository that is scored. A
@@ -69,11 +69,8 @@ EDITS = 40
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
 """Chunkers of other people's search tools, as these ship."""
 
-SMALL = ("ast", "fixed", "recursive", "langchain", "chonkie")
-"""Chunkers for a retriever that needs a model."""
 
-
-def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) -> None:
+def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequence[str]) -> None:
     """Store the scores of all candidates on the questions of one clone's history; `tests` is the use of its tests."""
     started = monotonic()
     name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
@@ -85,7 +82,7 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
         benchmark = with_tests(benchmark_of(history, questions, name), tests)
         edits, head = edits_of(history, EDITS), history.head
     read = monotonic() - started
-    candidates = _candidates(benchmark, small=small)
+    candidates = _candidates(benchmark, chunkers or (*RecommendRequest.model_fields["chunkers"].default, *TOOLS))
     facts: dict[str, Any] = {
         "name": name,
         "head": head,
@@ -103,14 +100,14 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
         arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
         facts["labels"] = labels
-        by_label = {one.label: new_chunks(one.spec, edits) for one in candidates if edits and not small}
+        by_label = {one.label: new_chunks(one.spec, edits) for one in candidates if edits and not chunkers}
         facts["edits"] = len(edits)
         new = {label: [round(one.share, 4), round(one.nws, 1)] for label, one in by_label.items() if one}
         facts["edited"] = [new.get(label) for label in labels]
         older = questions.windows[min(1, len(questions.windows) - 1)].name
         tasks = tuple(task for task in benchmark.tasks if task.repo == older)
         tree = replace(benchmark, files={older: benchmark.files[older]}, tasks=tasks)
-        if retriever == "bm25":
+        if retriever == "bm25" and not chunkers:
             try:
                 request = RunRequest(protocol="docstring", retriever=retriever)
                 labels, (arrays["docstring"],), _ = _scores(
@@ -126,9 +123,8 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, *, small: bool) 
     print(f"{name}: {len(arrays['id'])} queries, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
 
 
-def _candidates(benchmark: Benchmark, *, small: bool) -> list[SizedChunker]:
-    """The candidates of `recommend`, those of its sizes and those that are tried as they are, and other tools'."""
-    chunkers = SMALL if small else (*RecommendRequest.model_fields["chunkers"].default, *TOOLS)
+def _candidates(benchmark: Benchmark, chunkers: Sequence[str]) -> list[SizedChunker]:
+    """The chunkers at each size, and those that set one as they are."""
     by_size, skipped, _ = sized(benchmark, chunkers, SIZES)
     for line in skipped:
         print(f"  {line}", file=sys.stderr)
@@ -447,7 +443,7 @@ def main() -> None:
     measuring.add_argument("--out", type=Path, required=True)
     measuring.add_argument("--tests", choices=TESTS, default="out", help="as of `recommend`")
     measuring.add_argument("--retriever", default="bm25")
-    measuring.add_argument("--small", action="store_true", help="five chunkers at two sizes")
+    measuring.add_argument("--chunkers", nargs="+", default=(), metavar="SPEC", help="instead of the candidates")
     reporting = commands.add_parser("report")
     reporting.add_argument("folder", type=Path)
     estimating = commands.add_parser("prior")
@@ -463,7 +459,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
         try:
-            measure(clone, arguments.out, arguments.tests, arguments.retriever, small=arguments.small)
+            measure(clone, arguments.out, arguments.tests, arguments.retriever, arguments.chunkers)
         except BenchError as error:
             print(f"{clone}: {error}", file=sys.stderr, flush=True)
 
