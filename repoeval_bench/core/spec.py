@@ -59,12 +59,8 @@ class Spec:
 
     def __str__(self) -> str:
         options = ",".join(f"{key}={value}" for key, value in self.params.items())
-        separator = ":" if self.name == "py" else ","
-        return (
-            self.name
-            + (":" if self.target or options else "")
-            + separator.join(piece for piece in (self.target, options) if piece)
-        )
+        rest = (":" if self.name == "py" else ",").join(filter(None, (self.target, options)))
+        return f"{self.name}:{rest}" if rest else self.name
 
 
 def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:

@@ -199,7 +199,7 @@ def task_set_at(source: str, level: str, context: str, tokenizer: str) -> TaskSe
 
 def is_benchmark(source: str) -> bool:
     """Return whether a source is a benchmark by its form: a name, an address, a pack, a folder with a task archive."""
-    if source in {"", "auto", *NAMED} or _is_remote(source) or edition_of(source):
+    if source in {"", *NAMED} or _is_remote(source) or edition_of(source):
         return True
     folder = Path(source).expanduser()
     return Pack.find(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))

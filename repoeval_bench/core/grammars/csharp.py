@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from html import unescape
+from typing import Any
 
 from repoeval_bench.core.grammars.grammar import (
     BARE,
@@ -17,7 +17,6 @@ from repoeval_bench.core.grammars.grammar import (
     child,
     declarators,
     defined,
-    named,
     named_all,
     words,
 )
@@ -48,8 +47,9 @@ def _operator(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
 
 
 def _destructor(parsed: Parsed, node: Node) -> Iterator[DefinedName]:
-    for definition in named("method", "destructor")(parsed, node):
-        yield replace(definition, name=f"~{definition.name}")
+    if (named := child(node, "name")) is not None:
+        facts: dict[str, Any] = {"name": f"~{parsed.text(named)}", "body": child(node, "body")}
+        yield defined(parsed, "method", "destructor", named, node, **facts)
 
 
 def _first_branches(text: str) -> str:
