@@ -433,13 +433,15 @@ class StaticTypes:
             return True, None
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
-        if not matches:
-            return True, matches
-        fitting = [*self._names.fitting(matches, arguments)]
-        if arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
+        extensions: list[Located] = []
+        if arguments is not None and receiver_of(node) is not None:
             named = self._names.of_name(path, name)
-            fitting += [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
-        return True, fitting
+            extensions = [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
+        if not matches:
+            head = plain_type(head_of(owner.node)) if owner.node is not None else ""
+            of_type = [one for one in extensions if head and types_of(one[1])[0] == head]
+            return True, of_type if len(of_type) == 1 else matches
+        return True, [*self._names.fitting(matches, arguments), *extensions]  # by its types, an extension may fit
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
