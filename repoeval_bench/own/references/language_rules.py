@@ -76,14 +76,11 @@ class Names(Protocol):
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """Return the members of that name of the first class that has one."""
 
-    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
-        """Return whether all parts are namespaces in files of a file's language family."""
+    def hides_namespaces(self, path: str) -> bool:
+        """Return whether a syntax error may hide namespaces of a file."""
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines of a file, the outermost first."""
-
-    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
-        """Return the definitions that are in the namespace which these parts name in a file."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -192,6 +189,10 @@ class LanguageRules:
     def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
         """Return the definitions that an import means if no file has its name at the top level."""
         return []
+
+    def plain_space(self, files: Imports, around: list[str]) -> list[str]:
+        """Return the names of namespaces without those that code leaves out."""
+        return around
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a type's name in a module; None to follow the imports of the file."""
@@ -309,14 +310,14 @@ class Imports:
         for path in sorted(files):
             self.folders[posixpath.dirname(path)].append(path)
             self.tails[posixpath.basename(path)].append(path)
-        self._rules_of = rules_of
+        self.rules_of = rules_of
         self._known: dict[str, tuple[Import, ...]] = {}
         self._once: dict[Hashable, Any] = {}
 
     def of(self, path: str) -> tuple[Import, ...]:
         """Return the imports of a file."""
         if path not in self._known:
-            rules = self._rules_of(path)
+            rules = self.rules_of(path)
             self._known[path] = tuple(rules.imports(self, path, _code(self.files[path], rules.texts)))
         return self._known[path]
 

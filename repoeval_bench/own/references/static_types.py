@@ -26,6 +26,17 @@ from repoeval_bench.own.references.language_rules import (
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
+from repoeval_bench.own.references.type_nodes import (
+    arguments_of,
+    arguments_to,
+    arity_of,
+    bare_type,
+    called_with,
+    callee_of,
+    count_of,
+    head_of,
+    qualified_parts,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
@@ -340,7 +351,7 @@ class StaticTypes:
         written = [part for part in (inner or node).named_children if re.search("type_(arg|param)", part.type)]
         is_name = inner is not None and (inner.type in NODES["generic"] or child(inner, "name") == node)
         given = text_of(written[0]) if written and is_name else ""
-        return [located for located in matches if located[1].kind != "class" or _arity(located[1]) == _count(given)]
+        return [located for located in matches if located[1].kind != "class" or arity_of(located[1]) == count_of(given)]
 
     def _classes(self, value: Value) -> Sequence[Located]:
         node = bare_type(value.node) if value.node is not None else None
@@ -433,13 +444,15 @@ class StaticTypes:
             return True, None
         name, arguments = text_of(node), called_with(node)
         matches = self._members(owner, name, {})
-        if not matches:
-            return True, matches
-        fitting = [*self._names.fitting(matches, arguments)]
-        if arguments is not None and receiver_of(node) is not None:  # by its types, an extension may fit
+        extensions: list[Located] = []
+        if arguments is not None and receiver_of(node) is not None:
             named = self._names.of_name(path, name)
-            fitting += [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
-        return True, fitting
+            extensions = [one for one in named if "(this " in one[1].signature and may_take(one[1], arguments)]
+        if not matches:
+            head = plain_type(head_of(owner.node)) if owner.node is not None else ""
+            of_type = [one for one in extensions if head and types_of(one[1])[0] == head]
+            return True, of_type if len(of_type) == 1 else matches
+        return True, [*self._names.fitting(matches, arguments), *extensions]  # by its types, an extension may fit
 
     def _owner(self, path: str, node: Node) -> Value | None:  # noqa: PLR0911 - one return a kind of owner
         """Return the value that a name is looked up in: its receiver, or the literal or pattern whose member it names.
@@ -537,80 +550,3 @@ class StaticTypes:
         if holder is None or (before is not None and before.type == "field_designator"):
             return None
         return self.typed(path, child(holder if holder.type != "init_declarator" else holder.parent, "type"))
-
-
-def _arity(parsed: Definition) -> int:
-    """Return the number of type parameters of a class."""
-    return _count(parsed.signature.partition(parsed.name)[2].lstrip().partition(">")[0])
-
-
-def _count(parameters: str) -> int:
-    """Return how many there are in a list in angle brackets; 0 in another text."""
-    while (shorter := re.sub(r"(?<!^)(<[^<>]*>|\([^()]*\))", "", parameters)) != parameters:
-        parameters = shorter
-    return parameters.count(",") + 1 if parameters.startswith("<") else 0
-
-
-def bare_type(node: Node) -> Node:
-    """A type without pointers and references."""
-    while node.type in NODES["wraps"]:
-        inner = child(node, "type", "trait") or (node.named_children[-1] if node.named_children else None)
-        if inner is None:
-            break
-        node = inner
-    if node.type in ("struct_specifier", "class_specifier", "union_specifier", "enum_specifier"):
-        node = child(node, "name") or node
-    return node
-
-
-def head_of(node: Node) -> str:
-    """A type's own name, without qualifiers and type arguments."""
-    parts = qualified_parts(bare_type(node))
-    return parts[-1] if parts else ""
-
-
-def arguments_of(node: Node) -> list[Node]:
-    """The arguments of a generic type; none for another."""
-    generic = bare_type(node)
-    while generic.type == "qualified_identifier" and (inner := child(generic, "name")) is not None:
-        generic = inner  # `vector<T>` of `std::vector<T>`
-    parts = generic.named_children if generic.type in NODES["generic"] else []
-    lists = [part for part in parts if part.type.endswith(("arguments", "argument_list"))]
-    return [part for part in lists[0].named_children if part.type != "lifetime"] if lists else []
-
-
-def qualified_parts(node: Node) -> Sequence[str]:
-    """The parts of a type's qualified name, the outermost first."""
-    text = re.sub(r"[<\[(].*", "", text_of(node), flags=re.DOTALL)
-    words = re.findall(r"\w+", text)
-    return words if re.fullmatch(r"[\w.:\s]*", text) else ()
-
-
-def callee_of(function: Node) -> Node | None:
-    """Return the node of a function's name in C or C++."""
-    current = child(function, "declarator")
-    while current is not None and current.type not in ("qualified_identifier", "identifier"):
-        current = child(current, "declarator") or (current.named_children[0] if current.named_children else None)
-    return current
-
-
-def arguments_to(node: Node) -> Sequence[Node] | None:
-    """Return the arguments that a name is called with; None if it is not called."""
-    call, after = node.parent, node.next_sibling
-    if call is not None and call.type == "token_tree":  # of a Rust macro
-        return after.named_children if after is not None and text_of(after)[:1] == "(" else None
-    while call is not None and call.type in (*NODES["dotted"], *NODES["generic"]):
-        if call.type in NODES["dotted"] and call.end_byte != node.end_byte:
-            return None  # the receiver of what is called
-        node, call = call, call.parent
-    arguments, called = child(call, "arguments"), child(call, "function", "name")
-    if arguments is None or called is None or call is None or call.type not in NODES["calls"]:
-        return None
-    inside = called.start_byte <= node.start_byte and node.end_byte <= called.end_byte
-    return [argument for argument in arguments.named_children if "comment" not in argument.type] if inside else None
-
-
-def called_with(node: Node) -> int | None:
-    """Return the number of arguments that a name is called with; None if it is not called."""
-    arguments = arguments_to(node)
-    return None if arguments is None else len(arguments)

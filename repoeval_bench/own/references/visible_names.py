@@ -44,29 +44,6 @@ _Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = set[tuple[str, str]]
 """(file, name) of the searches so far: many imports or bases may lead to one file, also in circles."""
 
-_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
-_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
-
-
-class _Namespaces:
-    """The `known` namespaces of a repository; what is outside of it is none."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        known: set[str] = set()
-        self._unsaid: set[str] = set()
-        for text in texts:
-            for inline, name in _NAMESPACE.findall(text):
-                parts = re.findall(r"\w+", name)
-                known.update(parts)
-                self._unsaid.update(parts[-1:] if inline else ())
-            for macro in _MACRO.findall(text) if "namespace" in text else ():
-                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
-        self.known = frozenset(known)
-
-    def plain(self, parts: Sequence[str]) -> list[str]:
-        """Return the parts of a namespace's name without what code leaves out or a macro says."""
-        return [part for part in parts if part not in self._unsaid]
-
 
 class NamedIn(NamedTuple):
     """The definitions of a file: those at its top level by name, and all of them by qualified name."""
@@ -303,13 +280,15 @@ class VisibleNames:
         return first if alone and self.rules(first[0][0]).namespaces else []
 
     def _space(self, path: str, lines: LineSpan) -> _Space:
-        """Return the namespaces around some lines; None where a syntax error may hide some."""
-        return None if self._trees.hides_namespaces(path) else tuple(self.namespaces(path, lines))
+        return None if self.hides_namespaces(path) else tuple(self.namespaces(path, lines))
+
+    def hides_namespaces(self, path: str) -> bool:
+        """Return whether a syntax error may hide namespaces of a file."""
+        return self._trees.hides_namespaces(path)
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines of a file, the outermost first."""
-        rules, around = self.rules(path), self._trees.namespaces(path, lines)
-        return self._namespaces(rules).plain(around) if rules.namespaces else around
+        return self.rules(path).plain_space(self.imports, self._trees.namespaces(path, lines))
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
         """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
@@ -410,28 +389,6 @@ class VisibleNames:
     def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
         return self._in_files(files, name, self.rules(path), within=within)
-
-    def of_namespaces(self, path: str, parts: Sequence[str]) -> bool:
-        """Return whether all parts are namespaces in files of a file's language family."""
-        return self.rules(path).namespaces and self._namespaces(self.rules(path)).known.issuperset(parts)
-
-    def _namespaces(self, rules: LanguageRules) -> _Namespaces:
-        texts = (file.text for path, file in self._files.items() if self.rules(path) is rules)
-        return self.imports.once(("namespaces", rules), lambda: _Namespaces(texts))
-
-    def in_namespaces(self, matches: Sequence[Located], path: str, parts: Sequence[str]) -> list[Located]:
-        """Return the definitions that are in the namespace which these parts name in a file."""
-        namespaces = self._namespaces(self.rules(path))
-        namespace = namespaces.plain(parts)
-
-        def is_inside(file: str, parsed: Definition) -> bool:
-            if namespaces.plain(self._trees.namespaces(file, parsed.lines))[-len(namespace) :] == namespace:
-                return True
-            # The tree of a file with an error may lack its namespaces.
-            opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{namespace[-1]}\b"
-            return self._trees.of(file).root.has_error and re.search(opened, self._files[file].text) is not None
-
-        return [located for located in matches if not namespace or is_inside(*located)]
 
     def of_module(self, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
@@ -30,8 +30,30 @@ if TYPE_CHECKING:
 _INCLUDE = re.compile(r"^\s*#\s*include\s*[\"<](?P<path>[^\">\n]+)[\">]", re.MULTILINE)
 
 _SOURCES = (".c", ".cc", ".cpp", ".cxx")
+_NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
+_MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
 _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
+
+
+class _Namespaces:
+    """The `known` namespaces of a repository; what is outside of it is none."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: set[str] = set()
+        self._unsaid: set[str] = set()
+        for text in texts:
+            for inline, name in _NAMESPACE.findall(text):
+                parts = re.findall(r"\w+", name)
+                known.update(parts)
+                self._unsaid.update(parts[-1:] if inline else ())
+            for macro in _MACRO.findall(text) if "namespace" in text else ():
+                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
+        self.known = frozenset(known)
+
+    def plain(self, parts: Sequence[str]) -> list[str]:
+        """Return the parts of a namespace's name without what code leaves out or a macro says."""
+        return [part for part in parts if part not in self._unsaid]
 
 
 class C(LanguageRules):
@@ -112,10 +134,20 @@ class C(LanguageRules):
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in a namespace."""
-        if not names.of_namespaces(path, parts):
+        namespaces = self._namespaces(names.imports)
+        if not namespaces.known.issuperset(parts):
             return None
         matches, reason = names.free(path, NOWHERE, name)
-        return names.in_namespaces(matches, path, parts), reason or "unknown"
+        space = namespaces.plain(parts)
+        return [one for one in matches if not space or _is_in(names, one, space)], reason or "unknown"
+
+    def plain_space(self, files: Imports, around: list[str]) -> list[str]:
+        """Return the names of namespaces without those that code leaves out or a macro says."""
+        return self._namespaces(files).plain(around) if around else around
+
+    def _namespaces(self, files: Imports) -> _Namespaces:
+        texts = (file.text for path, file in files.files.items() if files.rules_of(path) is self)
+        return files.once("c: namespaces", lambda: _Namespaces(texts))
 
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
         """Return declarations alone if conditions choose one of several definitions that are no overloads."""
@@ -152,6 +184,15 @@ class C(LanguageRules):
             included = (file for import_ in names.imports.of(path) for file in import_.files)
             defined = defined if any(declared.search(names.imports.files[file].text) for file in included) else []
         return matches + (defined if len({file for file, _ in defined}) == 1 else [])
+
+
+def _is_in(names: Names, located: Located, space: list[str]) -> bool:
+    """Return whether a definition is in a namespace; the tree of a file with an error may lack its namespaces."""
+    path, parsed = located
+    if names.namespaces(path, parsed.lines)[-len(space) :] == space:
+        return True
+    opened = rf"\bnamespace\s+(?:\w+\s*::\s*)*{space[-1]}\b"
+    return names.hides_namespaces(path) and re.search(opened, names.imports.files[path].text) is not None
 
 
 def _are_alternatives(one: Located, other: Located) -> bool:
