@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from repoeval_bench.analysis.records import AdjustedP, Carrier, Influence, Outcome
-from repoeval_bench.analysis.sign_flips import ALPHA, FloatArray, flip_signs, most_p, strict_null
+from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.runs.query_scores import DIGITS, QueryScores
 from repoeval_bench.runs.records import Headline
 
-# Clusters whose absence is tested: those that pull hardest in the direction of the verdict.
-CANDIDATES = 10
+# Clusters whose absence is tested: those without which the evidence is weakest, or all where all flips are made.
+CANDIDATES = EXACT_CLUSTERS
 
 # The limit of a test without a cluster, which Monte-Carlo error alone blurs.
 _LIMIT = (ALPHA, ALPHA)
@@ -98,7 +98,7 @@ def _by_repository(
 def influence(
     sample: Sample, names: Sequence[str], factor: float, rng: Callable[[], np.random.Generator]
 ) -> Influence | None:
-    """Leave out each cluster of a sample of one column; test a significant difference without the strongest ones.
+    """Leave out each cluster of a sample of one column; test a significant difference without those that may carry it.
 
     `names` are the clusters', `rng` makes the generator of each test's flips. `factor` leads from a p to its adjusted p
     in the family of tests: 1 for a single test, 0 if the difference is not significant. None where nothing is left.
@@ -110,11 +110,15 @@ def influence(
     if factor <= 0:
         return Influence(low=low, high=high)
     mean = float(sample.mean()[0])
-    pull = np.nan_to_num((mean - without) * np.sign(mean), nan=-np.inf)
-    strongest = [int(i) for i in np.argsort(-pull)[:CANDIDATES] if pull[i] > 0]
-    parts = [_strict_parts(_without(sample, i)) for i in strongest]
-    tests = _tests(np.column_stack(parts), [factor] * len(parts), rng()) if strongest else ()
-    without_each = [(names[i], float(pull[i]), p) for i, p in zip(strongest, tests, strict=True)]
+    pull = (mean - without) * np.sign(mean)
+    # A cluster below the mean adds evidence too, so the order is that of z without it, not of the mean without it.
+    parts = sample.parts()[0][:, 0] * np.sign(mean)
+    squares = np.square(parts)
+    z = (parts.sum() - parts) / np.sqrt(np.maximum(squares.sum() - squares, np.finfo(float).tiny))
+    tested = np.argsort(z)[:CANDIDATES].tolist()
+    columns = np.column_stack([_strict_parts(_without(sample, i)) for i in tested])
+    tests = _tests(columns, [factor] * len(tested), rng())
+    without_each = [(names[i], float(pull[i]), p) for i, p in zip(tested, tests, strict=True)]
     return strongest_influence(low, high, without_each, factor)
 
 

@@ -5,7 +5,7 @@ import pytest
 import scipy
 
 from repoeval_bench.analysis.influence import differences_without, influence
-from repoeval_bench.analysis.sign_flips import most_p
+from repoeval_bench.analysis.sign_flips import flip_signs, most_p
 from repoeval_bench.analysis.statistics import Sample, effective_clusters, robust_error
 
 
@@ -23,6 +23,26 @@ def test_a_verdict_that_one_file_carries_names_it():
     assert result.p >= 0.05
     assert result.low == pytest.approx(values[2:].mean())
     assert influence(sample, files, 0, rng).rests_on is None
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_verdict_holds_without_any_one_file(seed):
+    """By the definition: a file is named exactly if p is above 0.05 without some file, above or below the mean."""
+    generator = np.random.default_rng(seed)
+    for _ in range(60):
+        sizes = np.maximum(1, np.round(generator.lognormal(1, 1.4, generator.integers(7, 13))))
+        values = generator.normal(0.6, generator.choice([0.3, 0.6, 1]), len(sizes))
+        sample = Sample((values * sizes)[:, None], sizes, np.zeros(len(sizes), dtype=np.int64))
+        if flip_signs(*sample.parts(), rng(), intervals=False).p_strict[0] > 0.04:
+            continue
+        without = []
+        for left_out in range(len(sizes)):
+            kept = np.arange(len(sizes)) != left_out
+            rest = Sample(sample.sums[kept], sizes[kept], sample.groups[kept])
+            without.append(flip_signs(*rest.parts(), rng(), intervals=False).p_strict[0])
+        result = influence(sample, list(map(str, range(len(sizes)))), 1, rng)
+        assert (result.rests_on is not None) == (max(without) > 0.05)
+        assert result.rests_on is None or result.p == without[int(result.rests_on)]
 
 
 def test_a_verdict_among_many_tests_needs_more_without_a_file_too():
