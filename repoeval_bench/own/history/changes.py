@@ -175,7 +175,7 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     read = {*removed, *_above(old.rows, hunks)}
     before_defs, after_defs = old.definitions_on(read), new.definitions_on(added)
     old_code, new_code = _code(old, removed, before_defs), _code(new, added, after_defs)
-    if "".join(old_code.values()) == "".join(new_code.values()):
+    if "".join(old_code.values()) == "".join(new_code.values()) and not _is_moved(hunks, old_code, new_code):
         return "only comments"
     touched = {*innermost(old.file, removed, before_defs).values(), *innermost(new.file, added, after_defs).values()}
     if len(touched - {""}) > MOST_DEFINITIONS:
@@ -189,6 +189,13 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     standing = places_of(old, lines, read, before_defs)
     sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
     return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
+
+
+def _is_moved(hunks: Iterable[Hunk], old_code: Mapping[int, str], new_code: Mapping[int, str]) -> bool:
+    """Return whether the same lines of code are gone at one place and new at another."""
+    moves = [([*filter(None, map(old_code.get, old))], [*filter(None, map(new_code.get, new))]) for old, new in hunks]
+    before, after = (list(chain.from_iterable(side)) for side in zip(*moves, strict=True))
+    return before == after and any(gone != new for gone, new in moves)
 
 
 def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:

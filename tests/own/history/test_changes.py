@@ -62,6 +62,14 @@ def test_comments_and_blanks_ask_nothing(path, kind):
     assert changed(path, text, text.replace(old, new[kind])) == "only comments"
 
 
+@pytest.mark.parametrize("path", FILES)
+def test_code_that_moved_is_a_change(path):
+    text = FILES[path]
+    old, other = line(text, name(path, "total") + "1"), line(text, name(path, "total") + "3")
+    change = changed(path, text, text.replace(old, "").replace(other, other + old))
+    assert [row.text for row in change.lines] == [old.rstrip()]
+
+
 def test_an_insertion_of_a_comment_is_no_gold():
     text = FILES["a.go"]
     first, other = line(text, "Tax2"), line(text, "Total2")
