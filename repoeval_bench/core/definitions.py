@@ -73,34 +73,34 @@ class Definition:
     broken: bool
 
 
-def read_definitions(
-    file: SourceFile, language: Language, lines: tuple[int, ...] | None = None
-) -> tuple[Definition, ...]:
-    """Every definition in the order of the file, outer ones before those inside them.
+def definitions_in(parsed: Parsed, lines: tuple[int, ...] | None = None) -> tuple[Definition, ...]:
+    """Every definition of a tree in the order of the file, outer ones before those inside them.
 
-    With `lines`, in order, only those whose syntax is on one of them. GrammarError if the grammar is not installed. In
-    a file with a syntax error, those that can be read.
+    With `lines`, in order, only those whose syntax is on one of them. In a file with a syntax error, those that can be
+    read.
     """
-    return tuple(_Walk(parse_legible(file, language), lines).definitions)
+    return tuple(_Walk(parsed, lines).definitions)
 
 
-# Cached: tasks, uses and questions all need those of the files that are searched.
-definitions = lru_cache(maxsize=4096)(read_definitions)
+@lru_cache(maxsize=4096)
+def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
+    """Every definition of a file; GrammarError if the grammar is not installed."""
+    # Cached: tasks, uses and questions all need those of the files that are searched.
+    return definitions_in(parse_legible(file, language))
 
 
-def parse_legible(file: SourceFile, language: Language) -> Parsed:
-    """The tree of a file; where the grammar cannot parse something that it need not, of the file without that."""
-    return parse(_legible(file, language), language)
+def parse_legible(file: SourceFile, language: Language, like: Parsed | None = None) -> Parsed:
+    """The tree of a file; where the grammar cannot parse something that it need not, of the file without that.
 
-
-@lru_cache(maxsize=16)  # one change asks several times
-def _legible(file: SourceFile, language: Language) -> SourceFile:
+    `like`: see `parse`.
+    """
+    parsed = parse(file, language, like)
     legible = GRAMMARS[language.name].legible
-    if legible and (broken := _broken_bytes(parse(file, language))):
-        without = SourceFile(file.repo, file.path, legible(file.text))
-        if _broken_bytes(parse(without, language)) < broken:
+    if legible and (broken := _broken_bytes(parsed)) and (text := legible(file.text)) != file.text:
+        without = parse(SourceFile(file.repo, file.path, text), language, like)
+        if _broken_bytes(without) < broken:
             return without
-    return file
+    return parsed
 
 
 def _broken_bytes(parsed: Parsed) -> int:

@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from difflib import SequenceMatcher
-from functools import lru_cache
+from dataclasses import dataclass, replace
+from difflib import Match, SequenceMatcher
+from functools import cached_property, lru_cache
 from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from repoeval_bench.core.definitions import Definition, read_definitions
+from repoeval_bench.core.definitions import Definition, definitions_in, parse_legible
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import ENDINGS, Language, ending_of, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.syntax import parse
+from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.own.history.repository import FileChange, History, MissingObjectError
@@ -165,30 +165,37 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     versions = [read_source(raw, name) for raw, name in ((before, path), (after, new_path or path))]
     if None in versions:
         return "not read"
-    (old, language), (new, new_language) = (version for version in versions if version)
-    hunks = line_diff(old.text, new.text, MOST_LINES)
+    old, new = (_Version(*version) for version in versions if version)
+    new = replace(new, like=old)
+    hunks = line_diff(old.file.text, new.file.text, MOST_LINES)
     if hunks is None:
         return "too many lines"
     removed = [line for hunk, _ in hunks for line in hunk]
     added = [line for _, hunk in hunks for line in hunk]
-    rows = old.text.splitlines()
-    before_defs = definitions_on(old, language, tuple(sorted({*removed, *_above(rows, hunks)})))
-    after_defs = definitions_on(new, new_language, tuple(added))
-    old_code, new_code = _code(old, language, removed, before_defs), _code(new, new_language, added, after_defs)
-    if "".join(old_code.values()) == "".join(new_code.values()):
+    read = {*removed, *_above(old.rows, hunks)}
+    before_defs, after_defs = old.definitions_on(read), new.definitions_on(added)
+    old_code, new_code = _code(old, removed, before_defs), _code(new, added, after_defs)
+    if "".join(old_code.values()) == "".join(new_code.values()) and not _is_moved(hunks, old_code, new_code):
         return "only comments"
-    touched = {*innermost(old, removed, before_defs).values(), *innermost(new, added, after_defs).values()} - {""}
-    if len(touched) > MOST_DEFINITIONS:
+    touched = {*innermost(old.file, removed, before_defs).values(), *innermost(new.file, added, after_defs).values()}
+    if len(touched - {""}) > MOST_DEFINITIONS:
         return "too many definitions"
     replaced = [line for line in removed if re.search(r"\w", old_code[line])]
     inserted = [hunk for hunk in hunks if any(new_code[line] for line in hunk[1])]
-    names = innermost(old, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
-    lines = [ChangedLine(name, rows[line].rstrip()) for line, name in names.items() if name]
+    names = innermost(old.file, replaced, before_defs) or _insertions(old, new, inserted, before_defs, after_defs)
+    lines = [ChangedLine(name, old.rows[line].rstrip()) for line, name in names.items() if name]
     if not lines:
         return "outside of definitions"
-    standing = places_of(old, language, lines)
+    standing = places_of(old, lines, read, before_defs)
     sure = tuple(line._replace(signature=standing[line][0][1].signature) for line in lines if len(standing[line]) == 1)
     return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
+
+
+def _is_moved(hunks: Iterable[Hunk], old_code: Mapping[int, str], new_code: Mapping[int, str]) -> bool:
+    """Return whether the same lines of code are gone at one place and new at another."""
+    moves = [([*filter(None, map(old_code.get, old))], [*filter(None, map(new_code.get, new))]) for old, new in hunks]
+    before, after = (list(chain.from_iterable(side)) for side in zip(*moves, strict=True))
+    return before == after and any(gone != new for gone, new in moves)
 
 
 def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
@@ -235,7 +242,7 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     if sum(number * counted[1][line] for line, number in counted[0].items()) > _MOST_EQUAL:
         blocks = _shortest(old, new, most)
     else:
-        opcodes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        opcodes = Matcher(old, new).get_opcodes()
         blocks = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
     hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks or ()]
     return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else hunks
@@ -243,6 +250,47 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
 
 _MOST_EQUAL = 1_000_000
 """Pairs of equal lines up to which `SequenceMatcher` is quick: a table of 8,000 equal rows takes it 25 s."""
+
+
+class Matcher(SequenceMatcher[str]):
+    """`SequenceMatcher`, with the same answers, and much faster for versions of one file.
+
+    A line that both texts have once can only match itself, so most blocks are found from such lines.
+    """
+
+    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
+        super().__init__(None, old, new, autojunk=False)
+        counted = Counter(old)
+        places = (self.b2j.get(line, ()) for line in old)
+        self._partners = [
+            -1 if not at else at[0] if counted[line] == len(at) == 1 else None
+            for line, at in zip(old, places, strict=True)
+        ]
+        """Of each old line the place of the new one, -1 if there is none, None where there may be several."""
+
+    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
+        """Return the first of the longest blocks that are equal in these lines."""
+        old, new = self.a, self.b
+        ahi, bhi = len(old) if ahi is None else ahi, len(new) if bhi is None else bhi
+        best = Match(alo, blo, 0)
+        repeated = longest = end = 0  # a block without a line of its own is at most as long as a run of repeated lines
+        for i in range(alo, ahi):
+            j = self._partners[i]
+            if j is None:
+                repeated += 1
+                longest = max(longest, repeated)
+                continue
+            repeated = 0
+            if i < end or not blo <= j < bhi:
+                continue
+            above, end = 0, i + 1
+            while i - above > alo and j - above > blo and old[i - above - 1] == new[j - above - 1]:
+                above += 1
+            while end < ahi and end + j - i < bhi and old[end] == new[end + j - i]:
+                end += 1
+            if end - i + above > best.size:
+                best = Match(i - above, j - above, end - i + above)
+        return best if best.size > longest else super().find_longest_match(alo, ahi, blo, bhi)
 
 
 def _shortest(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[int, int, int, int]] | None:
@@ -295,15 +343,40 @@ def read_source(raw: bytes, path: str) -> tuple[SourceFile, Language | None] | N
     return SourceFile("", path, text), language
 
 
-def definitions_on(
-    file: SourceFile, language: Language | None, lines: tuple[int, ...] | None = None
-) -> Sequence[Definition]:
-    """The definitions on some or all lines of a file; without a language the whole file, which then stands for one."""
-    if language is not None:
-        return read_definitions(file, language, lines)
-    whole = LineSpan(0, file.n_lines)
-    return [
-        Definition(
+@dataclass(frozen=True)
+class _Version:
+    """A version of a file of code; it is parsed once, and only if a definition or comment is looked for."""
+
+    file: SourceFile
+    language: Language | None
+    like: _Version | None = None
+    """The version before, of whose tree most is taken."""
+
+    @cached_property
+    def rows(self) -> list[str]:
+        return self.file.text.splitlines()
+
+    @cached_property
+    def tree(self) -> Parsed | None:
+        """The tree of what its grammar can read of it; None without a grammar."""
+        like = self.like.tree if self.like else None
+        return parse_legible(self.file, self.language, like) if self.language else None
+
+    def definitions_on(self, lines: Collection[int]) -> Sequence[Definition]:
+        """The definitions on some lines; without a language the whole file, which then stands for one."""
+        if self.language is None:
+            return [self._whole]
+        return definitions_in(self.tree, tuple(sorted(lines))) if lines and self.tree else ()
+
+    @property
+    def definitions(self) -> Sequence[Definition]:
+        """All definitions."""
+        return definitions_in(self.tree) if self.tree else [self._whole]
+
+    @property
+    def _whole(self) -> Definition:
+        whole = LineSpan(0, self.file.n_lines)
+        return Definition(
             kind="class",
             form="file",
             name=WHOLE_FILE,
@@ -319,13 +392,11 @@ def definitions_on(
             declaration=False,
             broken=False,
         )
-    ]
 
 
-def _code(
-    file: SourceFile, language: Language | None, lines: Sequence[int], defined: Iterable[Definition]
-) -> dict[int, str]:
+def _code(version: _Version, lines: Sequence[int], defined: Iterable[Definition]) -> dict[int, str]:
     """Line -> its text without comments, docstrings and blanks; without a language, without blanks."""
+    file, language = version.file, version.language
     rows = {line: list(file.line_text(LineSpan(line, line + 1))) for line in lines}
     for definition in defined:
         for line in definition.doc.lines if definition.doc and not definition.doc.followed else ():
@@ -337,7 +408,7 @@ def _code(
         comments = GRAMMARS[language.name].comments
     span = LineSpan(min(lines), max(lines) + 1) if lines else LineSpan(0, 0)
     if language and comments:
-        parsed = parse(file, language)
+        parsed = version.tree if version.tree and version.tree.file is file else parse(file, language)
         for match in parsed.matches(comments, span):
             for node in (node for nodes in match.values() for node in nodes):
                 if rows.keys().isdisjoint(parsed.span(node)):
@@ -361,16 +432,20 @@ def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definiti
 
 
 def places_of(
-    file: SourceFile, language: Language | None, lines: Iterable[ChangedLine]
+    version: _Version, lines: Iterable[ChangedLine], read: Collection[int] = (), defined: Iterable[Definition] = ()
 ) -> dict[ChangedLine, list[tuple[int, Definition]]]:
-    """Line -> where a version of its file has its text in a definition of its name, with the innermost of these."""
+    """Line -> where a version of its file has its text in a definition of its name, with the innermost of these.
+
+    `defined` are the definitions on the lines `read`, if they are known.
+    """
     distinct = set(lines)
     rows: dict[str, list[int]] = {line.text: [] for line in distinct}
-    for number, row in enumerate(file.text.splitlines()):
+    for number, row in enumerate(version.rows):
         if (text := row.rstrip()) in rows:
             rows[text].append(number)
+    numbers = {*chain.from_iterable(rows.values())}
     by_name: dict[str, list[Definition]] = defaultdict(list)
-    for definition in definitions_on(file, language, tuple(sorted(chain.from_iterable(rows.values())))):
+    for definition in defined if numbers.issubset(read) else version.definitions_on(numbers):
         by_name[definition.qualified].append(definition)
     places: dict[ChangedLine, list[tuple[int, Definition]]] = {}
     for line in distinct:
@@ -393,18 +468,17 @@ def _above(rows: Sequence[str], hunks: Iterable[Hunk]) -> list[int]:
 
 
 def _insertions(
-    old: SourceFile, new: SourceFile, hunks: Iterable[Hunk], before: Sequence[Definition], after: Sequence[Definition]
+    old: _Version, new: _Version, hunks: Iterable[Hunk], before: Sequence[Definition], after: Sequence[Definition]
 ) -> dict[int, str]:
     """Line before an insertion -> the definition that the insertion is in, if both are in one that was there before.
 
     A new function after another one is not in it, so that no line answers for it.
     """
-    rows = old.text.splitlines()
     return {
         line: name
         for hunk in hunks
-        for line, name in innermost(old, _above(rows, [hunk]), before).items()
-        if name and {*innermost(new, hunk[1], after).values()} == {name}
+        for line, name in innermost(old.file, _above(old.rows, [hunk]), before).items()
+        if name and {*innermost(new.file, hunk[1], after).values()} == {name}
     }
 
 
@@ -432,8 +506,8 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
     source = read_source(raw, path)
     if source is None:
         return {}
-    file, language = source
-    places = places_of(file, language, (line for change in changes.values() for line in change.lines))
+    version = _Version(*source)
+    places = places_of(version, (line for change in changes.values() for line in change.lines))
     names: Counter[str] | None = None
     golds = {}
     for key, change in changes.items():
@@ -445,14 +519,14 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
             if holder.signature != line.signature:
                 # Most signatures are still the same, and to read all definitions takes longer than all else here.
                 names = names or Counter(
-                    definition.qualified for definition in definitions_on(file, language) if not definition.declaration
+                    definition.qualified for definition in version.definitions if not definition.declaration
                 )
                 if names[line.definition] > 1:
                     continue
             lines[number] = holder.lines
         if lines:
             gold = _gold(lines)
-            golds[key] = gold if language else gold._replace(definitions=())
+            golds[key] = gold if version.language else gold._replace(definitions=())
     return golds
 
 

@@ -1,10 +1,13 @@
 """One file before and after a commit: the lines that ask, and the changes that ask nothing."""
 
+from difflib import SequenceMatcher
 from types import SimpleNamespace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from repoeval_bench.own.history.changes import find_gold, line_diff, one_file, read_change, renames_of
+from repoeval_bench.own.history.changes import Matcher, find_gold, line_diff, one_file, read_change, renames_of
 from repoeval_bench.own.history.repository import FileChange
 from support.history import go_file, python_file, script_file
 
@@ -57,6 +60,14 @@ def test_comments_and_blanks_ask_nothing(path, kind):
         "moved": old.replace(" = ", "  =  ").replace(":=", " :="),
     }
     assert changed(path, text, text.replace(old, new[kind])) == "only comments"
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_code_that_moved_is_a_change(path):
+    text = FILES[path]
+    old, other = line(text, name(path, "total") + "1"), line(text, name(path, "total") + "3")
+    change = changed(path, text, text.replace(old, "").replace(other, other + old))
+    assert [row.text for row in change.lines] == [old.rstrip()]
 
 
 def test_an_insertion_of_a_comment_is_no_gold():
@@ -174,6 +185,17 @@ def test_without_a_grammar_the_whole_file_is_the_definition():
 def test_a_diff_is_the_lines_that_differ(before, after, hunks):
     hunks_of = line_diff(before, after, 4)
     assert (hunks_of and [((a.start, a.end), (b.start, b.end)) for a, b in hunks_of]) == hunks
+
+
+@given(st.lists(st.sampled_from("abcd") | st.text("xyz", min_size=3), max_size=20), st.data())
+def test_blocks_are_those_of_difflib(old, data):
+    at = data.draw(st.integers(0, len(old)))
+    new = [
+        *old[:at],
+        *data.draw(st.lists(st.sampled_from([*old, "d", "e"]), max_size=4)),
+        *old[at + data.draw(st.integers(0, 3)) :],
+    ]
+    assert Matcher(old, new).get_opcodes() == SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
 
 
 @pytest.mark.parametrize("path", FILES)
