@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path, PurePath
 from typing import Self, overload
 
 from repoeval_bench.chunkers import registry
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import LanguageError, UsageError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -56,13 +57,15 @@ class TextChunker:
     @overload
     def chunk(self, file: SourceFile) -> Sequence[Chunk]: ...
     @overload
-    def chunk(self, text: str, /, path: str = "") -> list[TextChunk]: ...
-    def chunk(self, file: SourceFile | str, path: str = "") -> Sequence[Chunk] | list[TextChunk]:
+    def chunk(self, text: str, /, path: str | Path = "") -> list[TextChunk]: ...
+    def chunk(self, file: SourceFile | str, path: str | Path = "") -> Sequence[Chunk] | list[TextChunk]:
         """Return the chunks of a text, whose `path` names its language, as strings; of a SourceFile, as spans of it."""
         if isinstance(file, SourceFile):
             return self.inner.chunk(file)
+        if not isinstance(file, str):
+            raise UsageError(f"chunk cuts a text or a SourceFile; got {type(file).__name__}")
         try:
-            chunks = self.inner.chunk(SourceFile(".", path, file))
+            chunks = self.inner.chunk(SourceFile(".", PurePath(path).as_posix() if path else "", file))
         except LanguageError:
             if path:
                 raise

@@ -16,7 +16,7 @@ os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 try:
     import traceback
     from pathlib import Path
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
     import click
 
@@ -181,18 +181,15 @@ def main() -> NoReturn:
     # A run keeps nearly all of its objects, and to look for garbage every 700 objects would take a tenth of its time.
     gc.set_threshold(200_000, 20, 100)
     show_notices(lambda line: echo(line, err=True))
-    if sys.stdout is None:  # with `>&-`; the first file that is opened would get its number
+    # With `2>&-` or `>&-` the first file that is opened would get the number.
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w")  # noqa: SIM115 - until the end
+    if sys.stdout is None:
         fail("standard output is closed; send it to a file or to /dev/null", 1)
     try:
-        code = app.main(prog_name=ROOT, standalone_mode=False)
+        code = _run()
     except BenchError as error:
         fail(str(error), error.exit_code)
-    except click.exceptions.NoArgsIsHelpError as error:
-        if error.ctx is None or error.ctx.parent is None:
-            echo(START)
-            sys.exit(0)
-        echo(error.format_message(), err=True)
-        sys.exit(error.exit_code)
     except click.ClickException as error:
         fail(_of_click(error), error.exit_code)
     except (KeyboardInterrupt, click.Abort):
@@ -207,6 +204,18 @@ def main() -> NoReturn:
         code = 2 if error.errno == errno.ENAMETOOLONG else 1
         fail(f"{error.filename}: {os_reason(error)}; give another file or folder", code)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _run() -> Any:
+    """Run the command line, or print what a group without a command prints; return the exit code, or no number."""
+    try:
+        return app.main(prog_name=ROOT, standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        if error.ctx is None or error.ctx.parent is None:
+            echo(START)
+            return 0
+        echo(error.format_message(), err=True)
+        return error.exit_code
 
 
 def _of_click(error: click.ClickException) -> str:

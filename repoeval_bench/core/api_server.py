@@ -98,8 +98,10 @@ class ApiServer:
         status = error.status_code
         if status in (401, 403):
             # A server may quote the key here.
-            sent = f"the key in {KEY}" if self._key else f"a request without a key; set {KEY}"
-            return self._api.error(f"{self.url} refuses {sent} (HTTP {status})")
+            sent, way_out = (
+                (f"the key in {KEY}", "check it") if self._key else ("a request without a key", f"set {KEY}")
+            )
+            return self._api.error(f"{self.url} refuses {sent} (HTTP {status}); {way_out}")
         # The library gives the text of `error.message` alone; servers of one's own and proxies answer in other shapes.
         said = error.message.removeprefix(f"Error code: {status}").removeprefix(" - ") or error.response.text.strip()
         reason = f"HTTP {status}" + (f": {said}" if said else "")

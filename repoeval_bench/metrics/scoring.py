@@ -108,7 +108,8 @@ def score_run(
     - `context` holds what measures of lines, files, texts and vectors need beside ranks.
 
     Scores are from 0 to 1 unless the measure says otherwise. UsageError: an unknown measure. MetricError: ids that are
-    not text, duplicate ids, scores that are no numbers, negative gains, or a measure whose input is missing.
+    not text, duplicate ids, scores that are no numbers, negative gains, a run without a query of the qrels, or a
+    measure whose input is missing.
     """
     judged, parsed = judge(run, qrels, context), parse_measures(measures)
     available = {"ranking"} | judged.context.has()

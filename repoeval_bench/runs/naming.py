@@ -111,8 +111,12 @@ def full_spec(name: str) -> str | None:
 
 
 def opened(run: RunView | str | Path, results: Path = RESULTS) -> RunView:
-    """Return a run, or find it in `results` by its name or path (`find_run`)."""
-    return run if isinstance(run, RunView) else find_run(str(run), results)
+    """Return a run, or find it in `results` by its name or path (`find_run`); UsageError for any other object."""
+    if isinstance(run, RunView):
+        return run
+    if not isinstance(run, str | Path):
+        raise UsageError(f"a run is stored: give its folder, its id or a RunView; got {type(run).__name__}")
+    return find_run(str(run), results)
 
 
 def is_chunker(typed: str, full: str) -> bool:

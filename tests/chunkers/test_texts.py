@@ -2,12 +2,13 @@
 
 import pickle
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from repoeval_bench import SourceFile, make_chunker
 from repoeval_bench.chunkers import registry
-from repoeval_bench.core.errors import LanguageError
+from repoeval_bench.core.errors import LanguageError, UsageError
 
 CODE = {
     "a.py": "".join(f"def f{n}(a):\n    b = a + {n}\n    return b * {n}\n\n\n" for n in range(6)),
@@ -55,6 +56,13 @@ def test_a_run_uses_the_same_chunker_with_files():
     chunker, measured = make_chunker("ast:max_nws=60"), registry.make_chunker("ast:max_nws=60")
     assert chunker.chunk(file) == measured.chunk(file)
     assert chunker.spec == measured.spec
+
+
+def test_a_path_may_be_a_path_object_and_a_text_is_no_bytes():
+    chunker = make_chunker("ast:max_nws=60")
+    assert chunker.chunk(CODE["a.py"], path=Path("x/a.py")) == chunker.chunk(CODE["a.py"], path="x/a.py")
+    with pytest.raises(UsageError, match="chunk cuts a text or a SourceFile; got bytes"):
+        chunker.chunk(b"a = 1", path="a.py")
 
 
 def test_a_chunk_keeps_its_lines_between_processes():

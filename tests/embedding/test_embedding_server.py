@@ -121,7 +121,7 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
     assert "refuses the key in OPENAI_API_KEY (HTTP 401)" in said
     assert "sk-wrong" not in said
     monkeypatch.delenv("OPENAI_API_KEY")
-    assert "without a key; set OPENAI_API_KEY" in refused(find_encoder(spec))
+    assert "refuses a request without a key (HTTP 401); set OPENAI_API_KEY" in refused(find_encoder(spec))
     monkeypatch.setenv("OPENAI_API_KEY", "schlüssel")
     with pytest.raises(EmbeddingError, match="OPENAI_API_KEY has characters that a header cannot carry"):
         find_encoder(spec)

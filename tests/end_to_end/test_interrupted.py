@@ -60,12 +60,20 @@ FULL = "cannot be written (No space left on device); send it to another file or 
 CLOSED = "is closed; send it to a file or to /dev/null"
 
 
-@pytest.mark.parametrize("words", [("--help",), ("cache", "info", "--json")], ids=" ".join)
+@pytest.mark.parametrize("words", [(), ("--help",), ("cache", "info", "--json")], ids=" ".join)
 @pytest.mark.parametrize(("redirection", "said"), [(">/dev/full", FULL), (">&-", CLOSED)])
 def test_output_that_cannot_be_written_is_one_sentence(words, redirection, said):
     shell = ["/bin/sh", "-c", f'exec "$@" {redirection}', "sh", sys.executable, "-m", "repoeval_bench", *words]
     done = subprocess.run(shell, stderr=subprocess.PIPE, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, f"error: standard output {said}\n")
+
+
+def test_a_command_runs_without_standard_error(tmp_path):
+    """With `2>&-` Python has none, and the bar of progress asked it for its kind."""
+    (tmp_path / "a.py").write_text("def f():\n    return 1\n")
+    words = [sys.executable, "-m", "repoeval_bench", "chunker", "show", tmp_path, "-c", "fixed"]
+    shell = ["/bin/sh", "-c", 'exec "$@" 2>&-', "sh", *map(str, words)]
+    assert "return 1" in subprocess.run(shell, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
 def test_no_module_of_the_current_folder_is_imported(tmp_path):

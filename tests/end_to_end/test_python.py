@@ -76,6 +76,8 @@ def test_runs_are_named_by_object_id_chunker_or_path(stored_runs):
         result["rbp"]
     with pytest.raises(UsageError, match="is one run; give a list"):
         compare("ast", out=out)
+    with pytest.raises(UsageError, match="give its folder, its id or a RunView; got dict"):
+        compare([runs[0], {"q": {"a": 1.0}}], out=out)
 
 
 def test_what_is_shown_is_short(stored_runs, benchmark):

@@ -109,7 +109,7 @@ def is_trec(path: Path) -> bool:
         with json_reader.opened(path) as stream:
             return not next(json_reader.lines(stream), (0, b"{"))[1].lstrip().startswith((b"{", b"["))
     except (json_reader.JsonFaultError, json_reader.UnreadableError):
-        return False  # the reader of JSONL says what is wrong with it
+        return True  # its reader says what is wrong with the file
 
 
 def _ending(path: Path) -> str:
