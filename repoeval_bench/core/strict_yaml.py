@@ -123,7 +123,8 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
                     problem=f"the key{shown} is not a text; put it in quotes", problem_mark=key.start_mark
                 )
             if key.value in seen:
-                raise yaml.MarkedYAMLError(problem=f"{key.value!r} is given twice; keep one", problem_mark=key.start_mark)
+                problem = f"{key.value!r} is given twice; keep one"
+                raise yaml.MarkedYAMLError(problem=problem, problem_mark=key.start_mark)
             seen.add(key.value)
         mapping: dict[Any, Any] = super().construct_mapping(node, deep)
         return mapping

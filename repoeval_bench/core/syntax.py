@@ -74,25 +74,16 @@ class TreeParser:
         self._language = language
         self._local = local()
 
-<<<<<<< HEAD
-    def parse(self, encoded: bytes) -> tree_sitter.Tree:
-        """Return the syntax tree of a UTF-8 text."""
+    def parse(self, encoded: bytes, like: tree_sitter.Tree | None = None) -> tree_sitter.Tree:
+        """Return the syntax tree of a UTF-8 text; `like` is that of a similar one, edited to where this one differs."""
         from tree_sitter import Parser
 
         # A search for a size cuts files again.
         trees: dict[bytes, tree_sitter.Tree] = self._local.__dict__.setdefault("trees", {})
-        tree = trees.pop(encoded) if encoded in trees else Parser(self._language).parse(encoded)
-=======
-    def parse(self, encoded: bytes, like: Tree | None = None) -> Tree:
-        """Return the syntax tree of a UTF-8 text; `like` is that of a similar one, edited to where this one differs."""
-        from tree_sitter import Parser
-
-        trees: dict[bytes, Tree] = self._local.__dict__.setdefault("trees", {})
         tree = trees.pop(encoded, None)
         if tree is None and like is not None:
             return Parser(self._language).parse(encoded, like)
         tree = tree or Parser(self._language).parse(encoded)
->>>>>>> hist
         trees[encoded] = tree  # the last one, as it was used last
         while sum(map(len, trees)) > _CACHED:
             del trees[next(iter(trees))]
@@ -149,14 +140,10 @@ def _query(of: Language, text: str) -> tree_sitter.Query:
 class Parsed:
     """A file's syntax tree, whose positions are lines of the file."""
 
-<<<<<<< HEAD
     # A call from Python into the tree costs more than parsing, so the children of the requested nodes alone are listed,
     # and no whole tree is walked.
 
-    __slots__ = ("_encoded", "_grammar", "_rows", "_starts", "file", "root")
-=======
     __slots__ = ("_encoded", "_grammar", "_rows", "_starts", "_tree", "file", "root")
->>>>>>> hist
 
     def __init__(self, file: SourceFile, grammar: _Grammar, like: Parsed | None = None) -> None:
         self.file = file
@@ -177,7 +164,7 @@ class Parsed:
         """The language of the grammar."""
         return self._grammar.of
 
-    def edited(self, encoded: bytes) -> Tree:
+    def edited(self, encoded: bytes) -> tree_sitter.Tree:
         """A copy of the tree that marks where another text differs; the rest of it is not parsed again."""
         before = self._encoded
         start = _n_equal(before, encoded)
