@@ -152,7 +152,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     if commits:
         print_table(_commits(content))
         return
-    print_table(_levels(content))
+    print_table(_functions(content))
 
 
 def _history_pack(
@@ -184,12 +184,17 @@ def _commits(content: PackFile) -> Table:
     return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
 
 
-def _levels(content: PackFile) -> Table:
+def _functions(content: PackFile) -> Table:
+    """Tabulate what became of the functions: the candidates, of which tasks are drawn, and the others by reason."""
+    from repoeval_bench.own.packs.candidates import LEFT_OUT
+
+    (level,) = content.levels.values()
     rows = [
-        (level, summary.tasks, summary.candidates, ", ".join(f"{n} {why}" for why, n in summary.left_out.items() if n))
-        for level, summary in content.levels.items()
+        ("tasks", level.tasks, "drawn from the candidates"),
+        ("candidates", level.candidates, "functions that could be tasks"),
+        *((reason, n, LEFT_OUT[reason]) for reason, n in level.left_out.items() if n),
     ]
-    return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
+    return make_table(["", *figures("functions", number=""), Column(name="meaning", prose=True)], rows)
 
 
 def _obtain(

@@ -37,7 +37,7 @@ def copy_note(share: float) -> str:
         return ""
     return (
         f"{100 * share:.1f} % of the target lines are already in the query, which favours larger chunks; "
-        "--protocol body or docstring avoids that"
+        "protocols docstring, body and uses avoid this"
     )
 
 

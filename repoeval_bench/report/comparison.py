@@ -203,7 +203,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        f"{clusters}, which count like {first.effective_clusters:.0f} of equal size",
+        f"effective number: the {clusters} count like {first.effective_clusters:.0f} of equal size",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:

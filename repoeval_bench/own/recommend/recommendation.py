@@ -411,8 +411,8 @@ def _undrawn(runners: Sequence[Runner]) -> list[str]:
         return []
     left = [f"{sample.of - drawn:,} of {sample.of:,} queries of {name}" for name, drawn, sample in samples]
     most = max((sample.of for _, drawn, sample in samples if drawn == sample.most), default=0)
-    rest = f"the rest are spread over the files, at most {samples[0][2].per_file} from one"
-    return [f"{' and '.join(left)}; {rest}{f'; --tasks {most} draws more' if most else ''}"]
+    rest = f"at most {samples[0][2].per_file} are drawn from one file"
+    return [f"{' and '.join(left)}; {rest}{f', and --tasks {most} draws more' if most else ''}"]
 
 
 def suitable(
