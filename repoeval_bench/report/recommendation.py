@@ -480,7 +480,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"Its expected loss is {lost}: on average, the truly best candidate finds that much more."
+    return f"The expected loss is {lost}: on average, the truly best candidate finds that much more."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:

@@ -259,7 +259,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
     assert said in printed
-    assert "Its expected loss is" in printed
+    assert "The expected loss is" in printed
     assert 'make_chunker("ast:max_nws=1260")' in printed
     record = json_of(*words, home=tmp_path)
     assert (record["choice"], record["default"]["label"]) == (None, "ast at 1,000")

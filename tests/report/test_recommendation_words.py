@@ -171,7 +171,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 88 % of the definitions that the code uses (20 files) and 88 % of the lines")
     assert measured.endswith(
-        "Its expected loss is less than 0.1 percentage points: on average, the truly best candidate finds that much more."
+        "The expected loss is less than 0.1 percentage points: on average, the truly best candidate finds that much more."
     )
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25 "
@@ -230,7 +230,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. Its expected loss is "
+        "The default comes from 40 python repositories, ranked by BM25. The expected loss is "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust.")
     assert way_out.endswith("name more of it, or give your own queries with --queries.")
