@@ -80,8 +80,10 @@ def verify(*, as_json: bool, **options: Any) -> None:
 @data_group.command(short_help="Build a pack, a benchmark of any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
-@click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
+@click.option(
+    "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="Draw at most this many tasks."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw of tasks.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
 @click.option(
     "--extensions",
@@ -123,7 +125,7 @@ def verify(*, as_json: bool, **options: Any) -> None:
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
-    """Build a pack: tasks to complete functions, from any code in ten languages, the same at each call.
+    """Build a pack of tasks (complete a function) from any code in ten languages; the same source gives the same tasks.
 
     \b
     SOURCE is  a folder, or a git checkout (what git ignores is left out)

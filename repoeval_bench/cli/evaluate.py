@@ -64,8 +64,8 @@ def evaluate_command(
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print the scores.
 
-    Without --protocol, a shipped pack as --source (see `list packs`) is scored under four: uses, docstring, body and
-    context.
+    A shipped pack as --source (see `list packs`) is scored under four protocols if --protocol names none: uses,
+    docstring, body and context.
     """
     requests = [
         request for protocol in _protocols(fields) for request in requests_of(chunker, fields | {"protocol": protocol})
