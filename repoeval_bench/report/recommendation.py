@@ -106,7 +106,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
+        f"{more_points(gain.difference).replace('point', 'percentage point')} of "
+        f"{_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
@@ -150,7 +151,7 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
         less = 1 - new / old
-        parts.append(f"after an edit {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is re-embedded")
+        parts.append(f"after an edit, {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 

@@ -117,7 +117,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         text = " ".join(result["answer"][:2])
         assert "of the commits' target lines [" in text
         assert "tokens per query" in text
-        assert " text is re-embedded." in text
+        assert " text is embedded again." in text
 
 
 def test_every_candidate_has_its_costs(answered):
