@@ -225,7 +225,7 @@ def families(comparisons: Sequence[Comparison]) -> str:
     words = []
     if True in sizes:
         measure = next(heading(c.measure) for c in comparisons if c.primary)
-        words.append(f"p of {measure} is adjusted for {count(sizes[True], 'pair')}")
+        words.append(f"p of {measure} is corrected for {count(sizes[True], 'pair')}")
     if False in sizes:
         words.append(f"that of other measures for {count(sizes[False], 'test')}")
     return f": {' and '.join(words)} (Holm)" if words else ""
