@@ -163,7 +163,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     if cost is None:
         return []
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    facts = [] if tokens is None else [f"the {READ} chunks of a query have about {tokens:,.0f} tokens"]
+    facts = [] if tokens is None else [f"{READ} retrieved chunks have about {tokens:,.0f} tokens"]
     facts.append(f"the index has {count(cost.chunks, 'chunk')}{vectors}")
     if cost.edited is not None and cost.edit_tokens is not None:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
@@ -197,7 +197,7 @@ def _retrievers(choice: RetrieverChoice) -> str:
     sentences = [f"{under}, with {choice.label}: compared with {_by(first.retriever)}, {compared}."] if others else []
     for one in choice.readings:
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
-        ranked = f"{under}, the first {one.chunks} chunks of {choice.label} ranked by {_by(choice.best)} have"
+        ranked = f"{under} by {_by(choice.best)}, the first {one.chunks} chunks of {choice.label} have"
         has = f"{ranked} {_percent(one.share)} of the target" if one is choice.readings[0] else ""
         sentences.append(f"{has or f'The first {one.chunks} have {_percent(one.share)}'}{tokens}.")
     return " ".join(sentences)

@@ -190,7 +190,7 @@ def _alone(run: RunView, name: str, verdict: Verdict) -> str:
         near = "the score of a near-optimal ranking of its chunks"
         ceiling = "" if share is None else f", {100 * share:.0f} % of its ceiling ({near})"
         sentence = f"{name} scores {mean:.3f} on {what} {where}{ceiling}."
-    return f"{sentence} To learn if that is good, compare it with a second run."
+    return f"{sentence} To judge this score, compare it with a second run."
 
 
 def _tests(verdict: Verdict) -> list[str]:
