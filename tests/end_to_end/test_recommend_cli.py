@@ -56,7 +56,7 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert result["too_few_queries"].keys() <= {"uses"}
     (one,) = result["retrievers"]
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
-    assert f"in the first chunks of {result['choice']['name']} by BM25: " in " ".join(result["answer"])
+    assert f"by BM25, the first 5 chunks of {result['choice']['name']} have " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
