@@ -28,7 +28,7 @@ def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:
 
 
 LARGE = 0.5
-"""A query with this share of its target lines is largely a copy of them."""
+"""From this share of target lines in the query on, a note warns of it."""
 
 
 def copy_note(share: float) -> str:

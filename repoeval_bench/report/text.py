@@ -26,7 +26,7 @@ EQUAL = '"equal within" is shown for these files only; rare files with large dif
 """The note where two means are called equal."""
 
 BORDERLINE_NOTE = "borderline: corrected p is so near 0.05 that another seed or processor may give another verdict"
-"""The note where a test decides nothing."""
+"""The note on borderline verdicts."""
 
 NO_POINTS = "less than 0.1 points"
 

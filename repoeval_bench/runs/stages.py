@@ -95,8 +95,7 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, allow_sparse_qrels: bool) -> None:
     """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `allow_sparse_qrels` is set.
 
-    Means then say little about a ranking. If no query has a relevant chunk, they say nothing, and the error is always
-    raised.
+    Means then hardly depend on the ranking. If no query has a relevant chunk, the error is always raised.
     """
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
     if 2 * with_gold >= total or (allow_sparse_qrels and with_gold):

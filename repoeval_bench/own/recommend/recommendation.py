@@ -421,7 +421,7 @@ def suitable(
     """Return the protocols that test a purpose, a key of `PURPOSES`, each with the number of its tasks, at least one.
 
     Questions from a file have protocol `questions` alone, and those of a pack of commits `commits`. A `history` with
-    enough questions asks instead of docstrings. A line in `skipped` names each protocol without a query.
+    enough queries is used instead of docstrings. A line in `skipped` names each protocol without a query.
     """
     for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
         if benchmark.tasks and benchmark.tasks[0].level == level:
