@@ -118,7 +118,7 @@ lint: .venv/dev.stamp ## check style, types and architecture
 check: lint test ## lint and test
 
 docs: .venv/dev.stamp ## build the documentation into build/site, and run its notebooks
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q
+	@NO_MKDOCS_2_WARNING=1 JUPYTER_CONFIG_PATH=docs/notebooks $(BIN)/mkdocs build -q
 
 bench: .venv/dev.stamp ## measure speed and memory as ratios, side by side in one run
 	@$(COMPILED) scripts/bench.py --source $(FROM)
