@@ -61,7 +61,7 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
     ]
     words = verdict(runs)
     assert "p: sign-flip test of the micro mean over 80 queries, in 9 groups of files" in words.tests[0]
-    assert words.tests[1] == "files that are targets of one query count as one group"
+    assert words.tests[1] == "files that are targets of the same query form one group"
     (pair,) = compare(runs)
     assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
     assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
