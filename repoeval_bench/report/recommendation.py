@@ -475,7 +475,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
         sentences.append("Files that are targets of the same query form one group.")
     if all(question.measure.endswith("_auc") for question in recommendation.evidence):
         shares = "This share is a mean" if len(parts) == 1 else "These shares are means"
-        sentences.append(f"{shares} over all budgets of up to 12,000 retrieved characters.")
+        sentences.append(f"{shares} over budgets of 0 to 12,000 retrieved characters.")
     return " ".join(sentences)
 
 
