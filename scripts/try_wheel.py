@@ -1,4 +1,4 @@
-"""Build the wheel, install it with each Python outside the checkout, and run it there.
+"""Build the wheel from the source archive, install it with each Python outside the checkout, and run it there.
 
 python scripts/try_wheel.py [--extra all] [--wheel FILE] [PYTHON ...]
 
@@ -36,9 +36,12 @@ def main() -> None:
 
 
 def build(folder: Path) -> Path:
-    """Build the wheel of this checkout, and return its path."""
-    run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)], ROOT)
-    (wheel,) = folder.glob("*.whl")
+    """Build the source archive of this checkout, and the wheel from that as a release does; return the wheel's path."""
+    python = str(folder / "tools" / "bin" / "python")
+    run([sys.executable, "-m", "venv", str(folder / "tools")], folder)
+    run([python, "-m", "pip", "install", "-q", "build"], folder)
+    run([python, "-m", "build", "--outdir", str(folder / "dist"), str(ROOT)], folder)
+    (wheel,) = (folder / "dist").glob("*.whl")
     return wheel
 
 

@@ -321,7 +321,7 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
             n_questions += sum(weights)
             for rule, of_rule in zip(leads, by_rule, strict=True):
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
-    print(f"\nlater queries in files that no older one touched: {n_questions}, from {len(leads[DEFAULT])} repositories")
+    print(f"\nlater queries in files without an older query: {n_questions}, from {len(leads[DEFAULT])} repositories")
     print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
 
 
@@ -330,7 +330,7 @@ def _not_in_all(folder: Path) -> None:
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
     tried = RecommendRequest.model_fields["chunkers"].default
-    print("\nsettings that failed in some histories, over all queries of the others, target lines")
+    print("\nsettings that failed in some repositories, measured on the other repositories, target lines")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
         if all(label in of_one for of_one in labels) or label not in tried:
             continue
@@ -365,7 +365,8 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
         if p * (len(leads) - rank) < 0.05 and mean < 0
     ]
     named = ", ".join(worse) or "none"
-    print(f"the choice was not the default in {len(leads)} repositories; significantly worse: {named}")
+    differs = f"the choice differs from the default in {len(leads)} repositories"
+    print(f"{differs}; significantly worse than the default in {named}")
 
 
 def _enough(split: Sequence[History], histories: Sequence[History]) -> None:

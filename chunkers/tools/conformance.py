@@ -20,16 +20,16 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count
 
 PROMISES = {
-    "no failure": "every input gives chunks, none an exception",
-    "chunks": "what is returned is a sequence of Chunk, cut with Chunk.cut",
-    "slices": "text, lines and id are those of the file at the chunk's characters",
-    "in order": "chunks come in order of their start, none twice",
+    "no failure": "every input gives chunks, and none raises an exception",
+    "chunks": "the result is a sequence of Chunk, made by Chunk.cut",
+    "slices": "text, lines and id of a chunk match its characters in the file",
+    "in order": "chunks come in the order of their start, and none twice",
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
-    "size": "without overlap or offset, a chunk of several lines stays within max_nws",
-    "deterministic": "the same file gives the same chunks, regardless of files chunked in between",
-    "line ends": "the same text with CRLF gives chunks of the same lines",
-    "spec": "its name on the command line builds the same chunker again",
+    "size": "a chunk of several lines stays within max_nws (tried without overlap and offset)",
+    "deterministic": "the same file gives the same chunks, even if others were chunked in between",
+    "line ends": "a file with CRLF line ends is split at the same lines",
+    "spec": "the chunker's spec builds the same chunker again",
 }
 
 

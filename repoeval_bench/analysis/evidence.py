@@ -189,7 +189,7 @@ class Cost(Record):
 
 
 class Default(Record):
-    """The shipped default, and what choosing it is expected to lose on repositories like these.
+    """The shipped default, and its expected loss on repositories like these.
 
     `repositories` is the number of those that show it, ranked by `retrievers`, `language` what they are written in, ""
     for any.
@@ -382,7 +382,7 @@ def conclude(
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
-    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries decides nothing.
+    Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries is ignored.
     `languages` are those of the code with their shares, `current` is the label of the candidate that is used now, and
     `facts` are further fields of the recommendation.
     """

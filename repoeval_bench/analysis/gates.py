@@ -171,7 +171,7 @@ def _score(
         assert limit.at_least is not None
         rule, least = f"at least {limit.at_least:g}", limit.at_least
     assert ci is not None  # there are six clusters or more
-    reason = f"the interval's lower end {ci[0]:.4f} is below {least:g}" if ci[0] < least else ""
+    reason = f"the lower end of the interval, {ci[0]:.4f}, is below {least:g}" if ci[0] < least else ""
     return GateResult(
         name=f"{limit.measure}, {over}" + (f" where {segment.by} = {segment.name}" if limit.part else ""),
         rule=rule,

@@ -33,8 +33,9 @@ _T = TypeVar("_T")
 
 ALPHA = 0.05
 
-# An adjusted p in here decides nothing: the last bits of another processor's scores can move it over 0.05.
+# An adjusted p in here is borderline: the last bits of another processor's scores can move it over 0.05.
 BORDERLINE = (0.04, 0.0625)
+
 
 FLIPS = 100_000
 """Flips of a test."""

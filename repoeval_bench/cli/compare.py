@@ -46,7 +46,7 @@ def compare_command(  # longer than 60 lines: each option has its line
 ) -> None:
     """Compare stored RUNs and --chunkers, query by query; runs that are missing are made first.
 
-    A RUN is a folder, an id, a chunker, `latest`, or `@2`, the run before that.
+    A RUN is a folder, an id, a chunker, `latest`, or `@2` (the run before the latest).
 
     Without --baseline every pair is tested. The table shows each run minus the best; --details shows each run minus
     every earlier one.

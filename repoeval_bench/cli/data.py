@@ -79,8 +79,10 @@ def verify(*, as_json: bool, **options: Any) -> int:
 @data_group.command(short_help="Build a pack, a benchmark of any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
-@click.option("--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="The most tasks.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Decides which candidates are drawn.")
+@click.option(
+    "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="Draw at most this many tasks."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw of tasks.")
 @click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
 @click.option(
     "--extensions",
@@ -122,7 +124,7 @@ def verify(*, as_json: bool, **options: Any) -> int:
 )
 @json_option
 def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
-    """Build a pack: tasks to complete functions, from any code in ten languages, the same at each call.
+    """Build a pack of tasks (complete a function) from any code in ten languages; the same source gives the same tasks.
 
     \b
     SOURCE is  a folder, or a git checkout (what git ignores is left out)
@@ -151,7 +153,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     if commits:
         print_table(_commits(content))
         return
-    print_table(_levels(content))
+    print_table(_functions(content))
 
 
 def _history_pack(
@@ -183,12 +185,17 @@ def _commits(content: PackFile) -> Table:
     return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
 
 
-def _levels(content: PackFile) -> Table:
+def _functions(content: PackFile) -> Table:
+    """Tabulate what became of the functions: the candidates, of which tasks are drawn, and the others by reason."""
+    from repoeval_bench.own.packs.candidates import LEFT_OUT
+
+    (level,) = content.levels.values()
     rows = [
-        (level, summary.tasks, summary.candidates, ", ".join(f"{n} {why}" for why, n in summary.left_out.items() if n))
-        for level, summary in content.levels.items()
+        ("tasks", level.tasks, "drawn from the candidates"),
+        ("candidates", level.candidates, "functions that could be tasks"),
+        *((reason, n, LEFT_OUT[reason]) for reason, n in level.left_out.items() if n),
     ]
-    return make_table(["level", *figures("tasks", "candidates", number=""), "left out"], rows)
+    return make_table(["", *figures("functions", number=""), Column(name="meaning", prose=True)], rows)
 
 
 def _obtain(

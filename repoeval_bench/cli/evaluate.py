@@ -54,8 +54,8 @@ def evaluate_command(
 ) -> None:
     """Chunk, embed, retrieve and score with each --chunker, store the runs, and print the scores.
 
-    Without --protocol, a shipped pack as --source (see `list packs`) is scored under four: uses, docstring, body and
-    context.
+    A shipped pack as --source (see `list packs`) is scored under four protocols if --protocol names none: uses,
+    docstring, body and context.
     """
     requests = [
         request
@@ -141,7 +141,7 @@ def print_answer(
     names = [run.run_id if run in here else str(run.folder) for run in different]
     report = shell_line(["report", *(() if here and remembered else names)], out=out if here else RESULTS)
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
-    echo(f"{'' if details else 'for every measure, test and note add --details; '}for a page: {report}")
+    echo(f"{'' if details else 'every measure, test and note: --details; '}page: {report}")
 
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:

@@ -55,13 +55,8 @@ def _parts(kind: Kind[Any]) -> Table:
 
 
 def _protocols() -> Table:
-    lines = []
-    for row in _available(PROTOCOLS):
-        p: Any = row.part  # the open form has none
-        choices = (p.query, p.gold, p.relevance, p.repositories, p.documents, p.headline) if p else ("",) * 6
-        lines.append((row.name, *choices, _meaning(row)))
-    choices = ("query", "target", "relevant", "repositories", "documents", "mean")
-    return _table("protocol", *choices, "what it is", lines=lines)
+    lines = [(row.name, _meaning(row)) for row in _available(PROTOCOLS)]
+    return _table("protocol", "what is the query, and which lines are the target", lines=lines)
 
 
 def _measures() -> Table:
@@ -231,6 +226,7 @@ def _protocol(name: str) -> str:
         "exclusion": f"{protocol.exclusion}; `list exclusions` explains it",
         "headline": f"{protocol.headline} mean of {protocol.headline_measure}",
         "repositories": protocol.repositories,
+        "searched": protocol.documents,
         "note": protocol.caution,
     }
     said = (f"  {key:<13} {text}" for key, text in lines.items() if text)

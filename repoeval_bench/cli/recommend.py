@@ -77,14 +77,14 @@ def recommend_command(
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
-    At each size, every chunker is tuned to the same mean chunk. A chunker whose spec sets a size is tried as written.
-    All are scored on the same budgets of text. The answer names one chunker with its size,
-    its expected loss and its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
+    At each size, every chunker is tuned to the same mean chunk size. A spec with a size is tried at that size alone.
+    All are scored on equal amounts of retrieved text. The answer names one chunker with its size, its expected loss and
+    its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
     In a git repository, the subjects of suitable commits are queries for the lines that they changed and up to five
-    around each. With fewer than 60 such commits, docstrings are the queries. For small code bases the answer leans on
-    results measured on other repositories. An answer by BM25 is printed before the embedding model begins. The same
-    command resumes an interrupted one.
+    around each. With fewer than 60 such commits, docstrings are the queries. For small code bases the answer relies
+    mainly on results from other repositories. An answer by BM25 is printed before the embedding model begins. After an
+    interruption, the same command continues.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **fields}, typed=True))
     _check(request, execution, report, home)

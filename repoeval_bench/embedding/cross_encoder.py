@@ -1,4 +1,4 @@
-"""A pair's score from a cross-encoder of sentence-transformers, in batches whose shape decides nothing."""
+"""A pair's score from a cross-encoder of sentence-transformers, in batches that do not change it."""
 
 import json
 import struct

@@ -1,4 +1,4 @@
-"""A text's vector from a model of sentence-transformers, in batches whose shape decides nothing (see `batches`)."""
+"""A text's vector from a model of sentence-transformers, in batches that do not change it (see `batches`)."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

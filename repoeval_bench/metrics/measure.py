@@ -231,5 +231,5 @@ def ceiling_of(kind: str | None) -> str:
     if kind is None:
         return "none is computed"
     if kind == "relevant":
-        return "the best possible score: all relevant chunks first, by gain"
-    return f"the score of a greedy ranking of the same chunks, most {_FIRST_BY[kind]} first; a better one may exist"
+        return "the score with all relevant chunks ranked first, the most relevant at the top"
+    return f"the score of the same chunks ranked greedily by {_FIRST_BY[kind]}; the true maximum may be slightly higher"

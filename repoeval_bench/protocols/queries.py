@@ -26,7 +26,7 @@ def make_queries(tasks: Iterable[Task], policy: str) -> tuple[Query, ...]:
 
 
 LARGE = 0.5
-"""A query with this share of its target lines is largely a copy of them."""
+"""From this share of target lines in the query on, a note warns of it."""
 
 
 def copy_note(share: float) -> str:
@@ -35,7 +35,7 @@ def copy_note(share: float) -> str:
         return ""
     return (
         f"{100 * share:.1f} % of the target lines are already in the query, which favours larger chunks; "
-        "--protocol body or docstring avoids that"
+        "protocols docstring, body and uses avoid this"
     )
 
 

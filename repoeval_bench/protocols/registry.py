@@ -8,7 +8,7 @@ CONTEXT = protocol(
     __name__,
     name="context",
     gold="context",
-    users="this project's default: the query is the whole prompt, the target its lines and the function to be written",
+    users="the default: the query is the code before a function (the prompt), the target the prompt and the function",
 )
 
 CODE_CHUNK = protocol(
@@ -17,7 +17,7 @@ CODE_CHUNK = protocol(
     gold="prompt",
     repositories="six",
     headline="macro",
-    users="the RepoEval evaluation of supermemoryai/code-chunk",
+    users="the evaluation of the library code-chunk on RepoEval: query and target are the whole prompt",
 )
 
 CODERAG = protocol(
@@ -26,7 +26,7 @@ CODERAG = protocol(
     gold="prompt",
     repositories="six",
     headline="macro",
-    users="CodeRAG-Bench (Wang et al. 2024): windows of 50 lines every 10, identical ones merged, titled by their file",
+    users="as CodeRAG-Bench (Wang et al. 2024): windows of 50 lines are searched instead of chunks",
     documents="windows",
 )
 
@@ -35,7 +35,7 @@ BODY = protocol(
     name="body",
     query="tail:20",
     gold="body",
-    users="RepoCoder's window: the query is the last 20 lines of the prompt, the target the lines to be written",
+    users="as RepoCoder: the query is the last 20 lines of the prompt, the target the lines to be written",
 )
 
 USES = protocol(
@@ -44,8 +44,8 @@ USES = protocol(
     query="tail:20",
     gold="uses",
     relevance="definitions",
-    users="completion: the query is the prompt's last 20 lines, the target the definitions that the lines to be "
-    "written use and the prompt does not show",
+    users="completion: the query is the last 20 lines of the prompt, the target the definitions that the lines to be "
+    "written use",
     exclusion="free",
 )
 
@@ -53,8 +53,7 @@ COMMITS = protocol(
     __name__,
     name="commits",
     gold="lines",
-    users="code search: the query is the subject of a later commit, the target the lines that it changed, with up "
-    "to five around each; `data build CHECKOUT --commits` makes such queries",
+    users="code search: the query is the subject of a later commit, the target the lines in and around its changes",
     tasks="commits",
 )
 

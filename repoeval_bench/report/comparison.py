@@ -203,7 +203,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
         f"intervals and tests flip the signs of {flipped_by}.",
-        f"{clusters}, which count like {first.effective_clusters:.0f} of equal size",
+        f"effective number: the {clusters} count like {first.effective_clusters:.0f} of equal size",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}
     if Outcome.NOT_SIGNIFICANT in outcomes:
@@ -225,7 +225,7 @@ def families(comparisons: Sequence[Comparison]) -> str:
     words = []
     if True in sizes:
         measure = next(heading(c.measure) for c in comparisons if c.primary)
-        words.append(f"p of {measure} is adjusted for {count(sizes[True], 'pair')}")
+        words.append(f"p of {measure} is corrected for {count(sizes[True], 'pair')}")
     if False in sizes:
         words.append(f"that of other measures for {count(sizes[False], 'test')}")
     return f": {' and '.join(words)} (Holm)" if words else ""

@@ -60,10 +60,10 @@ def segmentation_table(segmentation: Segmentation) -> Table:
 
 
 def comparison_table(comparison: SegmentComparison) -> Table:
-    """One row per segment: the baseline's mean, and the paired difference with interval and remark."""
+    """One row per segment: the first run's mean, and the paired difference with interval and remark."""
     columns = [
         *_columns(comparison.clustered_by),
-        *figures("baseline"),
+        *figures("first run"),
         *figures(f"{heading(comparison.measure)} difference, 95 % CI", number="+.4f"),
         Column(name=""),
     ]
@@ -124,7 +124,7 @@ def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"fewer than {fewest}, so a single one can decide the interval: {names}"
+    return f"intervals over fewer than {fewest}, which a single one can decide: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

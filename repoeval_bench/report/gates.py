@@ -90,13 +90,13 @@ def recheck_sentence(result: Recheck) -> str:
         usable = count(result.questions, "usable commit")
         return f"Too little to judge: {usable} {since}, and {FEWEST} are needed. Keep {result.chosen.spec}."
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
-    finds = f"{more_points(pair.difference)}{ends_in_points(pair.difference, pair.ci)} of their target lines"
+    finds = more_points(pair.difference)
     than = "as" if finds.startswith("about") else "than"
-    sure = "" if pair.is_significant else ", which is not significant"
+    sure = "significant" if pair.is_significant else "not significant"
     way_out = "" if result.holds else " Run recommend again."
     return (
-        f"{first} On {commits} ({count(result.files, 'file')}) it finds {finds} {than} {result.chosen.opponent}{sure}."
-        f"{way_out}"
+        f"{first} On {commits} ({count(result.files, 'file')}) it finds {finds} of the target lines {than} "
+        f"{result.chosen.opponent}{ends_in_points(pair.ci)}. The difference is {sure}.{way_out}"
     )
 
 

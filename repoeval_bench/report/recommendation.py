@@ -45,7 +45,7 @@ HOLDS = "the choice, scores and costs; no code, no subject of a commit and no au
 _FINDS = {
     "uses": "{} of the definitions that the code uses",
     "docstring": "{} of the lines that a docstring describes",
-    "commits": "{} of the target lines of {:,} of your commits",
+    "commits": "{} of the target lines of {:,} commits",
     "tests": "{} of the lines that a test's name describes",
     "body": "{} of the lines to be written",
     "questions": "{} of the lines that answer your queries",
@@ -53,7 +53,7 @@ _FINDS = {
 _GAINS = {
     "uses": "the definitions that the code uses",
     "docstring": "the lines that a docstring describes",
-    "commits": "the commits' target lines",
+    "commits": "the lines in and around your commits' changes",
 }
 _BY = {"bm25": "BM25", "dense": "the embedding model"}
 # Files below which a warning says how little they tell.
@@ -89,7 +89,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         assert first.tokens
         assert cheaper.tokens is not None
         saved = _percent(1 - cheaper.tokens / first.tokens)
-        lines.append(f"{saved} fewer tokens: {spec}, which is expected to find {finds} the choice.")
+        lines.append(f"Cheaper: {spec}. It needs {saved} fewer tokens, and is expected to find {finds} the choice.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
     lines += [_retrievers(choice) for choice in recommendation.retrievers]
@@ -106,8 +106,8 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     if not current.gains:
         return [f"Stay with {current.label}: no other candidate is expected to find more."]
     gains = " and ".join(
-        f"{more_points(gain.difference)} of {_GAINS.get(gain.protocol, 'the target lines')}"
-        f"{ends_in_points(gain.difference, gain.ci)}"
+        f"{more_points(gain.difference).replace('point', 'percentage point')} of "
+        f"{_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
         for gain in current.gains
     )
     costs = _compared_costs(recommendation, current.label, choice.label)
@@ -117,7 +117,7 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
-        f"Combined with results from other repositories, {named} comes first: it is the choice below. "
+        f"On your code and other repositories together, the best candidate is {named}: the choice below. "
         f"On your code it finds {gains}.{takes}",
     ]
 
@@ -132,8 +132,8 @@ def _sure(recommendation: Recommendation) -> str:
     is_significant = any(recommendation.current.label in one.worse for one in recommendation.evidence)
     tried = len(_measured_labels(recommendation))
     if is_significant:
-        return f" The gain is significant among all {tried} candidates."
-    return f" The interval is of this pair alone: among all {tried} candidates the gain is not significant."
+        return f" Corrected for all {tried} candidates, the gain is significant."
+    return f" The interval compares these two alone. Corrected for all {tried} candidates, the gain is not significant."
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
@@ -151,7 +151,7 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
         less = 1 - new / old
-        parts.append(f"after an edit {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is re-embedded")
+        parts.append(f"after an edit, {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 
@@ -163,17 +163,16 @@ def _cost(recommendation: Recommendation) -> list[str]:
     if cost is None:
         return []
     vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
-    facts = [] if tokens is None else [f"a query reads about {tokens:,.0f} tokens ({READ} chunks)"]
+    facts = [] if tokens is None else [f"{READ} retrieved chunks have about {tokens:,.0f} tokens"]
     facts.append(f"the index has {count(cost.chunks, 'chunk')}{vectors}")
     if cost.edited is not None and cost.edit_tokens is not None:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
-        facts.append(f"an edit embeds {_percent(cost.edited)} of its file again, {mean}")
+        facts.append(f"after an edit, {_percent(cost.edited)} of the file is embedded again: {mean}")
     elif cost.edited is not None:
-        mean = f"mean of {recommendation.edits_elsewhere} other repositories; this source has no commits"
-        facts.append(f"an edit embeds about {_percent(cost.edited)} of its file again ({mean})")
+        mean = f"mean of {recommendation.edits_elsewhere} other repositories, as this source has no commits"
+        facts.append(f"after an edit, about {_percent(cost.edited)} of the file is embedded again ({mean})")
     first, *others = facts
-    whose = "the choice" if recommendation.current and recommendation.current.gains else "it"
-    return [" ".join([f"What {whose} costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
+    return [" ".join([f"Costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
 
 
 _COUNTED = {"exact": "the changed lines alone count", "definitions": "whole definitions count"}
@@ -185,24 +184,23 @@ def _lead(recommendation: Recommendation) -> list[str]:
     if lead is None or not lead.turned:
         return []
     turned = " and ".join(f"{more_points(difference)} if {_COUNTED[gold]}" for gold, difference in lead.turned.items())
-    leads = f"the choice leads {lead.rival}" if lead.differences["lines"] > 0 else f"{lead.rival} leads the choice"
-    return [f"On your commits {leads}. But the choice finds {turned}."]
+    finds = "more" if lead.differences["lines"] > 0 else "less"
+    return [f"On your commits the choice finds {finds} than {lead.rival}. However, it finds {turned}."]
 
 
 def _retrievers(choice: RetrieverChoice) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
-    compared = "; ".join(f"{by} finds {more_points(more)}{ends_in_points(more, ci)}" for by, more, ci in differences)
-    sentences = [f"With {choice.label}, compared with {_by(first.retriever)} under {choice.protocol}: {compared}."]
-    if choice.readings:
-        shown = [
-            f"{one.chunks} chunks {_percent(one.share)}" + (f" ({one.tokens:,.0f} tokens)" if one.tokens else "")
-            for one in choice.readings
-        ]
-        where = "in the first chunks" if others else f"under {choice.protocol} in the first chunks of {choice.label}"
-        sentences.append(f"Share of the target {where} by {_by(choice.best)}: {', '.join(shown)}.")
-    return " ".join(sentences if others else sentences[1:])
+    compared = ", and ".join(f"{by} finds {more_points(more)}{ends_in_points(ci)}" for by, more, ci in differences)
+    under = f"Under {choice.protocol}"
+    sentences = [f"{under}, with {choice.label}: compared with {_by(first.retriever)}, {compared}."] if others else []
+    for one in choice.readings:
+        tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
+        ranked = f"{under} by {_by(choice.best)}, the first {one.chunks} chunks of {choice.label} have"
+        has = f"{ranked} {_percent(one.share)} of the target" if one is choice.readings[0] else ""
+        sentences.append(f"{has or f'The first {one.chunks} have {_percent(one.share)}'}{tokens}.")
+    return " ".join(sentences)
 
 
 def _by(retriever: str) -> str:
@@ -223,8 +221,8 @@ def _based(recommendation: Recommendation) -> str:
     clusters = cluster_count(largest.n_clusters, largest.clustered_by)
     if recommendation.relies_on_others:
         return (
-            "This rests mainly on results from other repositories, because your queries come from only "
-            f"{clusters}: {own}."
+            f"Your queries ({own}) come from only {clusters}, so this choice rests mainly on results from other "
+            "repositories."
         )
     return f"This is based on {own}, from {clusters}."
 
@@ -239,7 +237,7 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     if best.name in {choice.name, current} or lead == NO_POINTS:
         return []
     behind = choice.prior - best.prior
-    why = f"other repositories put it {in_points(behind)} behind"
+    why = f"on other repositories it finds {in_points(behind)} less"
     if in_points(behind) == NO_POINTS:
         why = "other chunkers of its kind find less"
     return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
@@ -298,7 +296,7 @@ def _covers(recommendation: Recommendation) -> list[str]:
         lines.append(f"{count(number, 'test file')} {are} {TESTS[recommendation.tests]} (--tests all uses them too).")
     if len(recommendation.languages) > 1:
         shares = ", ".join(f"{_percent(share)} {name}" for name, share in recommendation.languages.items())
-        lines.append(f"The code is {shares}; the lines to paste name the language of the files that they are for.")
+        lines.append(f"The code is {shares}. Each block of lines to paste names the language of its files.")
     return lines
 
 
@@ -335,7 +333,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
         size = recommendation.candidates[setup.candidate].size
-        sized = f" (mean chunk as {BASELINE}:max_nws={size})" if " at " in setup.candidate else ""
+        sized = f" (mean chunk size of {BASELINE}:max_nws={size})" if " at " in setup.candidate else ""
         loss = f"{setup.candidate}{sized}, expected loss {in_points(setup.expected_loss)}{beside}"
         if setup.candidate == choice:
             loss = named
@@ -417,14 +415,14 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     notes = [f"skipped: {line}" for line in recommendation.skipped]
     if any(recommendation.candidates[one.name].size for one in shown):
         like = f"{BASELINE}:max_nws=N"
-        notes.append(f"at N: the mean chunk is that of {like}, within 5 % if possible; chunkers' own limits differ")
+        notes.append(f"at N: chunks are on average as large as those of {like} (within 5 % where possible)")
     if few_queries := _few(recommendation):
         notes.append(f"ignored, with fewer than {FEWEST_TASKS} queries: {', '.join(few_queries)}")
     notes += _meanings(recommendation)
     if any(cost.edited is not None for cost in recommendation.costs.values()):
         others = f"commits of {recommendation.edits_elsewhere} other repositories"
         edits = count(recommendation.edits, "edit") if recommendation.edits else others
-        notes.append(f"edited again: the share of a touched file that is embedded again, over {edits}")
+        notes.append(f"edited again: share of an edited file that must be embedded again, mean over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
     return table_of(known_columns(recommendation, shown), shown, notes=notes)
@@ -446,9 +444,9 @@ def _meanings(recommendation: Recommendation) -> list[str]:
         by_measure.setdefault(one.measure, []).append(one.protocol)
     named = {measure: " and ".join(dict.fromkeys(names)) for measure, names in by_measure.items()}
     if len(named) > 1 and all(measure.endswith("_auc") for measure in named):
-        columns = "; ".join(f"{names}: {heading(measure)}" for measure, names in named.items())
+        shares = " or ".join(f"{heading(measure).removesuffix(' found')} ({names})" for measure, names in named.items())
         over = "averaged over budgets up to 12,000 characters without whitespace"
-        return [f"{columns}; both are the share of the target retrieved, {over}"]
+        return [f"scores: share of the target {shares} retrieved, {over}"]
     return [
         f"{names}: {(meaning_of(measure) or heading(measure)).replace(': ', ', the ')}"
         for measure, names in named.items()
@@ -463,34 +461,36 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     """Return how much the choice finds, by each question, and on how many files: the mean over the retrievers."""
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
-    shown: set[str] = set()
     for question in recommendation.evidence:
         parts[question.protocol] = _found_by(question.protocol).format(
             _percent(recommendation.mean(label, question.protocol)), question.n_queries
         )
         files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
-        if question.clustered_by == GROUP and GROUP not in shown:
-            files[question.protocol] += "; files that share a query are one group"
-        shown.add(question.clustered_by)
-    over = all(question.measure.endswith("_auc") for question in recommendation.evidence)
-    it = "the choice" if recommendation.current and recommendation.current.gains else "it"
-    read = f"Averaged over all budgets up to 12,000 characters, {it} finds" if over else f"{it.capitalize()} finds"
-    target = (
-        " A commit's target is the lines that it changed, and up to five around each." if "commits" in parts else ""
-    )
-    return f"{read} {' and '.join(f'{finds} ({files[protocol]})' for protocol, finds in parts.items())}.{target}"
+    it = "The choice" if recommendation.current and recommendation.current.gains else "It"
+    finds = " and ".join(f"{finds} ({files[protocol]})" for protocol, finds in parts.items())
+    sentences = [f"{it} finds {finds}."]
+    if "commits" in parts:
+        sentences.append("The target is the lines that a commit changed, and up to five around each.")
+    if GROUP in {question.clustered_by for question in recommendation.evidence}:
+        sentences.append("Files that are targets of the same query form one group.")
+    if all(question.measure.endswith("_auc") for question in recommendation.evidence):
+        shares = "This share is a mean" if len(parts) == 1 else "These shares are means"
+        sentences.append(f"{shares} over budgets of 0 to 12,000 retrieved characters.")
+    return " ".join(sentences)
 
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"Its expected loss is {lost}: how far the truly best candidate is ahead, on average."
+    return f"The expected loss is {lost}: on average, the truly best candidate finds that much more."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
     shares = [share for evidence in recommendation.evidence if (share := evidence.cut.get(label))]
     if not shares:
         return []
-    return [f"The model reads only the beginning of a text and truncates {_percent(max(shares))} of these chunks."]
+    return [
+        f"The embedding model reads only the start of a text. It truncates {_percent(max(shares))} of these chunks."
+    ]
 
 
 def _percent(share: float) -> str:
@@ -507,7 +507,7 @@ def _close(recommendation: Recommendation) -> str:
         where = (f"{len(one.worse)}{'' if i else of} in {evidence_name(one)}" for i, one in enumerate(worse))
         *first, last = where
         best = f"The choice is significantly better than {', '.join(first)}{' and ' if first else ''}{last}"
-        parts.append(f"{best}, adjusted for all pairs of candidates.")
+        parts.append(f"{best} (corrected for all pairs of candidates).")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
         parts.append(f"In {evidence_name(evidence)}, {name} is significantly better than the choice.")
@@ -521,7 +521,7 @@ def _close(recommendation: Recommendation) -> str:
     if not parts:
         parts.append("No other candidate differs significantly from the choice.")
     if most.n_clusters < _SMALL:
-        parts.append(f"With so few {plural(most.clustered_by)}, that is weak evidence.")
+        parts.append(f"With so few {plural(most.clustered_by)}, a real difference may go unnoticed.")
     return " ".join(parts)
 
 

@@ -69,11 +69,11 @@ def run_notes(runs: Sequence[RunView]) -> list[str]:
     first = runs[0].metrics
     notes = [line for run in runs for line in footnotes(run)]
     notes.append(
-        f"95 % CI: interval of the {first.headline} mean over files; compare says which differences are significant"
+        f"95 % CI: interval of the {first.headline} mean, with files as units; compare tests differences between runs"
     )
     notes += dict.fromkeys(note for run in runs for note in ceiling_notes(run))
     if any(run.metrics.around for run in runs):
-        notes.append("ceilings are of a choice among hits with what they bring")
+        notes.append("ceilings rank grep's hits, each with the lines around it")
     return notes
 
 
@@ -81,8 +81,8 @@ def ceiling_notes(run: RunView) -> list[str]:
     """Return the meaning of the ceilings in a run's table, a note for each way in which they are computed."""
     # By name: the measure of a stored run may be code that is not to be imported.
     first = {name.partition("_")[0] for name in run.metrics.headline_ceilings}
-    kinds = [(f"ceiling of {kind}", kind) for kind in ("definitions", "lines") if kind[:-1] in first]
-    of_chunks = [("ceiling of measures over chunks", "relevant")] if first - {"definition", "line"} else []
+    kinds = [(f"ceiling of {kind[:-1]} measures", kind) for kind in ("definitions", "lines") if kind[:-1] in first]
+    of_chunks = [("ceiling of chunk measures", "relevant")] if first - {"definition", "line"} else []
     return [f"{of}: {ceiling_of(kind)}" for of, kind in (*kinds, *of_chunks)]
 
 

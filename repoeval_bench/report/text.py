@@ -19,14 +19,14 @@ LONGEST = 40
 CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
 
-GROUPS_NOTE = "files that are targets of one query count as one group"
+GROUPS_NOTE = "files that are targets of the same query form one group"
 """The note where clusters are groups of files."""
 
-EQUAL = '"equal within" covers only the files in the sample: a rare file that differs by much may not be among them'
+EQUAL = '"equal within" is shown for these files only; rare files with large differences may be missing from the sample'
 """The note where two means are called equal."""
 
-BORDERLINE_NOTE = "borderline: the adjusted p is so near 0.05 that another seed or processor may decide otherwise"
-"""The note where a test decides nothing."""
+BORDERLINE_NOTE = "borderline: corrected p is so near 0.05 that another seed or processor may give another verdict"
+"""The note on borderline verdicts."""
 
 NO_POINTS = "less than 0.1 points"
 
@@ -144,12 +144,21 @@ def more_points(difference: float) -> str:
     return "about as much" if points == NO_POINTS else f"{points} {'more' if difference > 0 else 'less'}"
 
 
-def ends_in_points(difference: float, ends: Interval) -> str:
-    """Return the interval of what `more_points` says: after `less`, that of the loss."""
+def ends_in_points(ends: Interval) -> str:
+    """Return the interval of what `more_points` says, with its direction in words.
+
+    >>> ends_in_points((-0.021, 0.034))
+    ' (95 % interval: 2.1 less to 3.4 more)'
+    >>> ends_in_points((-0.034, -0.021))
+    ' (95 % interval: 2.1 to 3.4 less)'
+    """
     if ends is None:
         return " (too few files for an interval)"
-    low, high = (-ends[1], -ends[0]) if more_points(difference).endswith("less") else ends
-    return f" [{100 * low:+.1f}, {100 * high:+.1f}]"
+    (low, less), (high, more) = ((f"{100 * abs(end):.1f}", "less" if end < 0 else "more") for end in ends)
+    if less != more:
+        return f" (95 % interval: {low} less to {high} more)"
+    first, last = (low, high) if more == "more" else (high, low)
+    return f" (95 % interval: {first} to {last} {more})"
 
 
 def interval(ci: Interval, number: str = ".4f") -> str:

@@ -187,9 +187,10 @@ def _alone(run: RunView, name: str, verdict: Verdict) -> str:
         sentence = f"{name} scores 0 {where}: its {verdict.over} mean of {what}."
     else:
         share = run.metrics.shares_of_ceiling.get(verdict.measure)
-        of_ceiling = "" if share is None else f": {100 * share:.0f} % of its ceiling"
-        sentence = f"{name} scores {mean:.3f} on {what} {where}{of_ceiling}."
-    return f"{sentence} One run alone says nothing about other chunkers: give a second one to compare it with."
+        near = "the score of a near-optimal ranking of its chunks"
+        ceiling = "" if share is None else f", {100 * share:.0f} % of its ceiling ({near})"
+        sentence = f"{name} scores {mean:.3f} on {what} {where}{ceiling}."
+    return f"{sentence} To judge this score, compare it with a second run."
 
 
 def _tests(verdict: Verdict) -> list[str]:
@@ -198,7 +199,7 @@ def _tests(verdict: Verdict) -> list[str]:
         return []
     clusters = cluster_count(verdict.n_clusters, verdict.clustered_by)
     lines = [
-        f"p: sign-flip test over {clusters}, of the {verdict.over} mean of {count(verdict.n_queries, 'query')}"
+        f"p: sign-flip test of the {verdict.over} mean over {count(verdict.n_queries, 'query')}, in {clusters}"
         + (f", corrected for {count(verdict.family, 'test')} (Holm)" if verdict.family > 1 else "")
     ]
     return [*lines, GROUPS_NOTE] if verdict.clustered_by == GROUP else lines
@@ -216,8 +217,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"with only {clusters}, a single one can move an interval: in samples of RepoEval it covers the true value "
-            "in 87 to 89 %"
+            f"with only {clusters}, intervals are too narrow: in samples of RepoEval's files, 87 to 89 % of them "
+            "contain the true value"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)
@@ -236,7 +237,9 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
             named = f"{min(sizes):,.0f} to {max(sizes):,.0f}"
         is_matched = max(sizes) <= _MATCHED * min(sizes)
         remedy = "" if is_matched else _size_remedy({of_run.chunker for of_run in metrics})
-        lines.append(f"chunk sizes differ (mean {named} characters without whitespace) and change scores{remedy}")
+        lines.append(
+            f"mean chunk sizes differ ({named} characters without whitespace), and size alone changes scores{remedy}"
+        )
     lines.append(copy_note(metrics[0].gold_in_query))
     with suppress(UsageError):  # an imported run's protocol has no text of ours
         lines.append(Protocol.parse(metrics[0].protocol).caution)
@@ -249,7 +252,7 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     if len(names) == 1 or len(unsized) > 1:
         return ""
-    return f"; --match-size {(unsized or sorted(names))[0]} makes them equal within 5 %"
+    return f"; --match-size {(unsized or sorted(names))[0]} makes sizes equal within 5 %"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

@@ -308,7 +308,7 @@ class Metrics(Record):
 
     @property
     def gold_in_query(self) -> float:
-        """The share of the gold's lines that are in the query, by the protocol's mean; 0 if it was not measured."""
+        """The share of the target lines that are in the query, by the protocol's mean; 0 if it was not measured."""
         overlap = self.query_gold_overlap
         return 0.0 if overlap is None else overlap.over(self.headline).get("gold_lines_in_query", 0.0)
 

@@ -210,7 +210,7 @@ class RunRequest(DataRequest):
     chunker: Annotated[str | None, Flag(_CHUNKER, "SPEC", also="-c", key="chunkers", combined=True)] = None
     match_size: Annotated[
         str | None,
-        Flag("Set every chunker's size so that its mean chunk is within 5 % of this one's.", "SPEC", combined=True),
+        Flag("Set every chunker's size so that its mean chunk is within 5 % of that of SPEC.", "SPEC", combined=True),
     ] = None
     protocol: Annotated[
         str, Flag("What the queries and their target lines are; see `list protocols`.", "NAME", combined=True)
@@ -221,7 +221,7 @@ class RunRequest(DataRequest):
     gold: Annotated[
         str | None,
         Flag(
-            "Override the target lines: prompt, context, body or uses; of commits lines, exact or definitions.",
+            "Override the target lines: prompt, context, body or uses; for commits: lines, exact or definitions.",
             "SPAN",
             rare=True,
         ),
@@ -257,8 +257,8 @@ class RunRequest(DataRequest):
         tuple[str, ...],
         Field(strict=False),
         Flag(
-            "A measure such as ndcg@10 instead of the default ones; may be repeated. It changes what is printed, not "
-            "p, which is adjusted over all measures that the runs share.",
+            "A measure such as ndcg@10 instead of the default ones; may be repeated. The p-values do not change: "
+            "they are corrected for all measures that the runs share.",
             "NAME",
             also="-m",
             spelled="--measure",

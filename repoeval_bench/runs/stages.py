@@ -95,9 +95,9 @@ def _first_stage(config: RunConfig, retriever: ResolvedRetriever) -> FirstStage 
 def check_gold(judgements: JudgedCorpus, protocol: Protocol, chunker: str, *, allow_sparse_qrels: bool) -> None:
     """Raise a ResultError if fewer than half of the queries have a relevant chunk, unless `allow_sparse_qrels` is set.
 
-    If no query has one, it is always raised.
+    If no query has a relevant chunk, the error is always raised.
     """
-    # Means then say little about a ranking, or nothing.
+    # Means then hardly depend on the ranking.
     total, with_gold = len(judgements.qrels), sum(map(bool, judgements.qrels.values()))
     if 2 * with_gold >= total or (allow_sparse_qrels and with_gold):
         return

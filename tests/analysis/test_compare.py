@@ -128,9 +128,9 @@ def test_clusters_are_called_unequal_where_they_are(tmp_path):
     differences = rng(4).normal(0, 0.1, 120)
     alone, half = [f"{i}.py" for i in range(120)], ["0.py"] * 60 + [f"{i}.py" for i in range(60, 120)]
     notes = comparison_notes([only(tmp_path / "a", differences, files=alone)])
-    assert "120 files, which count like 120 of equal size" in notes
+    assert "effective number: the 120 files count like 120 of equal size" in notes
     notes = comparison_notes([only(tmp_path / "b", differences, files=half)])
-    assert "62 files, which count like 7 of equal size" in notes
+    assert "effective number: the 62 files count like 7 of equal size" in notes
 
 
 def test_queries_in_another_order_are_paired_by_id(tmp_path):

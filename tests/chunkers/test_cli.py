@@ -76,7 +76,7 @@ def test_a_folder_of_every_language_is_cut_and_what_is_of_none_is_counted(mixed,
     result = run(show_command, mixed, "-c", name, "--json")
     shown = {json.loads(line)["path"] for line in result.stdout.splitlines()}
     assert shown == {f"sub/{path}" for path, _ in SAMPLES.values()}
-    assert "skipped: 3 unknown language" in notices[0]
+    assert "left out: 3 in no known language" in notices[0]
 
 
 @needs("astchunk")

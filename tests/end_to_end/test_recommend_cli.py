@@ -58,7 +58,7 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
     # A run for each candidate and protocol: what the first chunks show is scored from a stored ranking.
     assert len(result["runs"]) == 2 * len(candidates)
-    assert f"in the first chunks of {result['choice']['name']} by BM25: " in " ".join(result["answer"])
+    assert f"by BM25, the first 5 chunks of {result['choice']['name']} have " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
@@ -261,7 +261,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast with chunks of up to 1,260 characters without whitespace: the shipped default.")
     assert said in printed
-    assert "Its expected loss is" in printed
+    assert "The expected loss is" in printed
     assert 'make_chunker("ast:max_nws=1260")' in printed
     record = json_of(*words, home=tmp_path)
     assert (record["choice"], record["default"]["label"]) == (None, "ast at 1,000")

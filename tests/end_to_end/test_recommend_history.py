@@ -36,11 +36,11 @@ def test_commits_ask_where_a_history_has_enough_questions(answered):
     assert result["since"] == "2020-09"
     assert result["edits"] == 70
     text = " ".join(result["answer"])
-    assert f"of the target lines of {evidence['queries']} of your commits (6 source files)" in text
+    assert f"of the target lines of {evidence['queries']} commits (6 source files)" in text
     own = f"{evidence['queries']} commits since 2020-09"
     assert (
         f"This is based on {own}, from 6 files." in text
-        or f"because your queries come from only 6 source files: {own}." in text
+        or f"Your queries ({own}) come from only 6 source files, so " in text
     )
 
 
@@ -115,9 +115,9 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         (gain,) = current["gains"]
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
         text = " ".join(result["answer"][:2])
-        assert "of the commits' target lines [" in text
+        assert "of the lines in and around your commits' changes (95 % interval: " in text
         assert "tokens per query" in text
-        assert " text is re-embedded." in text
+        assert " text is embedded again." in text
 
 
 def test_every_candidate_has_its_costs(answered):
@@ -150,7 +150,7 @@ def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answer
         assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
         shares = [reading["share"] for reading in one["readings"]]
         assert shares == sorted(shares)
-    assert "compared with BM25 under commits: grep finds " in " ".join(result["answer"])
+    assert ": compared with BM25, grep finds " in " ".join(result["answer"])
 
 
 def test_too_few_commits_leave_docstrings(tmp_path):

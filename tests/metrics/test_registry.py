@@ -49,7 +49,7 @@ def test_a_definition_says_everything_of_its_measure(definition):
     assert all((definition.meaning, definition.formula, definition.range, definition.source))
     assert definition.meaning.endswith(".")
     assert set(definition.needs) <= {"ranking"} | set(Context.__dataclass_fields__)
-    estimated = "a better one may exist" in explain(definition.name)
+    estimated = "the true maximum may be slightly higher" in explain(definition.name)
     assert estimated == (definition.ceiling not in {"relevant", None})
 
 

@@ -15,6 +15,7 @@ from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
 from repoeval_bench.report.recommendation import answer_lines, recommendation_record, recommendation_table, setup_lines
 from repoeval_bench.report.table import ScoreCell
+from repoeval_bench.report.text import ends_in_points
 from repoeval_bench.report.verdict import choice_sentences, verdict
 from repoeval_bench.runs.request import RunRequest
 from support.runs import write_runs
@@ -74,8 +75,8 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
         low, high = gain.ci
         assert low < gain.difference < high
         assert (low > 0) == first.startswith("Switch")
-        assert f"[{100 * low:+.1f}, {100 * high:+.1f}]" in " ".join(answer_lines(result)[:2])
-        sure = "The gain is significant among all 2 candidates."
+        assert ends_in_points(gain.ci) in " ".join(answer_lines(result)[:2])
+        sure = "Corrected for all 2 candidates, the gain is significant."
         assert (sure in first) == first.startswith("Switch")
 
 
@@ -84,7 +85,7 @@ def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_p
     alone = result.model_copy(
         update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
     )
-    assert "of this pair alone: among all 2 candidates the gain is not significant." in answer_lines(alone)[0]
+    assert "Corrected for all 2 candidates, the gain is not significant." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
@@ -95,8 +96,8 @@ def test_the_answer_says_what_it_is_based_on(tmp_path):
     few = concluded(runs_of(tmp_path / "few", {"a": 0.5, "b": 0.9}, spread=0.3, files=6))
     assert few.relies_on_others
     assert (
-        "This rests mainly on results from other repositories, because your queries come from only 6 files: 40 uses "
-        "of definitions."
+        "Your queries (40 uses of definitions) come from only 6 files, so this choice rests mainly on results from other "
+        "repositories."
     ) in answer_lines(few)
 
 
@@ -123,8 +124,8 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
     lifted = replace(second, own=first.own + 0.008, prior=first.prior - 0.021)
     said = answer_lines(replace_decision(result, first, lifted))
     assert (
-        f"On your code {second.name} finds 0.8 points more than the choice. It is not chosen, because other repositories "
-        "put it 2.1 points behind."
+        f"On your code {second.name} finds 0.8 points more than the choice. It is not chosen, because on other "
+        "repositories it finds 2.1 points less."
     ) in said
 
 
@@ -136,9 +137,14 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
             0.01,
             -0.004,
             0.03,
-            "the choice leads ast. But the choice finds 0.4 points less if the changed lines alone count.",
+            "the choice finds more than ast. However, it finds 0.4 points less if the changed lines alone count.",
         ),
-        (-0.01, -0.004, 0.02, "ast leads the choice. But the choice finds 2.0 points more if whole definitions count."),
+        (
+            -0.01,
+            -0.004,
+            0.02,
+            "the choice finds less than ast. However, it finds 2.0 points more if whole definitions count.",
+        ),
     ],
 )
 def test_a_lead_that_only_one_gold_has_is_said_to_be_so(tmp_path, lines, exact, definitions, said):
@@ -159,17 +165,17 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     result = concluded(runs, protocols=("uses", "docstring"))
     use, measured, based, *rest = answer_lines(result)
     assert based == (
-        "This rests mainly on results from other repositories, because your queries come from only 20 files: 20 uses "
-        "of definitions and 20 docstrings."
+        "Your queries (20 uses of definitions and 20 docstrings) come from only 20 files, so this choice rests mainly on "
+        "results from other repositories."
     )
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 88 % of the definitions that the code uses (20 files) and 88 % of the lines")
     assert measured.endswith(
-        "Its expected loss is less than 0.1 percentage points: how far the truly best candidate is ahead, on average."
+        "The expected loss is less than 0.1 percentage points: on average, the truly best candidate finds that much more."
     )
     assert rest[-1] == (
-        "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25, "
-        "adjusted for all pairs of candidates."
+        "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25 "
+        "(corrected for all pairs of candidates)."
     )
     assert result.choice.name == "ast"
     assert result.decision.choice.expected_loss < 0.005
@@ -224,9 +230,9 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. Its expected loss is "
+        "The default comes from 40 python repositories, ranked by BM25. The expected loss is "
     )
-    assert languages.startswith("The code is 80 % python, 20 % rust;")
+    assert languages.startswith("The code is 80 % python, 20 % rust.")
     assert way_out.endswith("name more of it, or give your own queries with --queries.")
     own = concluded(runs_of(tmp_path / "own", {"a": 0.5, "b": 0.9}, queries=19), protocols=("questions",))
     assert answer_lines(own)[-1] == "To measure on your code, give more queries with --queries."
@@ -292,6 +298,6 @@ def test_without_commits_the_cost_of_an_edit_is_that_of_other_repositories(tmp_p
     cost = Cost(chunks=9, vector_bytes=None, edited=0.15)
     answer = answer.model_copy(update={"costs": {answer.choice.label: cost}, "edits_elsewhere": 25})
     words = " ".join(answer_lines(answer))
-    assert "An edit embeds about 15 % of its file again (mean of 25 other repositories" in words
+    assert "After an edit, about 15 % of the file is embedded again (mean of 25 other repositories" in words
     (note,) = (note for note in recommendation_table(answer).notes if note.startswith("edited again"))
     assert note.endswith("over commits of 25 other repositories")

@@ -163,11 +163,15 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
 @pytest.mark.parametrize(
     ("measures", "notes"),
     [
-        (["ndcg@10"], ["ceiling of measures over chunks: the best possible score"]),
-        (["line_recall_auc"], ["ceiling of lines: the score of a greedy ranking"]),
+        (["ndcg@10"], ["ceiling of chunk measures: the score with all relevant chunks ranked first"]),
+        (["line_recall_auc"], ["ceiling of line measures: the score of the same chunks ranked greedily"]),
         (
             ["definition_recall_auc", "line_recall@500", "mrr"],
-            ["ceiling of definitions: the score", "ceiling of lines: the score", "ceiling of measures over chunks"],
+            [
+                "ceiling of definition measures: the score",
+                "ceiling of line measures: the score",
+                "ceiling of chunk measures",
+            ],
         ),
         ([], []),
     ],
@@ -179,8 +183,8 @@ def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes
     said = ceiling_notes(run)
     assert len(said) == len(notes)
     assert all(line.startswith(note) for line, note in zip(said, notes, strict=True))
-    assert [line for line in said if "most new definitions per character first" in line] == [
-        line for line in said if line.startswith("ceiling of definitions")
+    assert [line for line in said if "ranked greedily by new definitions per character" in line] == [
+        line for line in said if line.startswith("ceiling of definition measures")
     ]
 
 

@@ -39,7 +39,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     assert [(rival.run.name, round(rival.lead, 3)) for rival in result.record.others] == [("b", 0.202), ("d", 0.303)]
     for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p < 0.0001"):
         assert piece in result.text
-    assert "sign-flip test over 40 files, of the micro mean of 80 queries" in result.tests[0]
+    assert "sign-flip test of the micro mean over 80 queries, in 40 files" in result.tests[0]
 
 
 def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
@@ -60,8 +60,8 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
         for name, shift in (("b", 0.0), ("c", 0.1))
     ]
     words = verdict(runs)
-    assert "p: sign-flip test over 9 groups of files, of the micro mean of 80 queries" in words.tests[0]
-    assert words.tests[1] == "files that are targets of one query count as one group"
+    assert "p: sign-flip test of the micro mean over 80 queries, in 9 groups of files" in words.tests[0]
+    assert words.tests[1] == "files that are targets of the same query form one group"
     (pair,) = compare(runs)
     assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
     assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
@@ -167,7 +167,7 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     assert answer_table(runs, words).notes[-2].startswith("p is corrected")  # as its text says it
     beside = replace(lost, primary=False)
     assert answer_table(runs, verdict(runs, [clear, beside])).notes[0].startswith("p is corrected")
-    assert any(note.startswith("borderline: the adjusted p is so near 0.05") for note in words.notes)
+    assert any(note.startswith("borderline: corrected p is so near 0.05") for note in words.notes)
 
 
 def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_limit(tmp_path, plain):
@@ -176,5 +176,5 @@ def test_what_is_equal_within_a_margin_is_not_called_different_and_names_its_lim
     runs = [stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", near)]
     result = verdict(runs, compare(runs, equivalence=0.05))
     assert [outcome_name(rival.verdict) for rival in result.record.others] == ["equal within 0.05"]
-    assert any("covers only the files in the sample" in note for note in result.notes)
+    assert any("is shown for these files only" in note for note in result.notes)
     assert not any("covers only" in note for note in verdict(runs).notes)

@@ -200,7 +200,7 @@ class Gathered:
     def skipped_words(self) -> str:
         """Return the same in words."""
         # What is hidden is mostly bytecode.
-        words = {"hidden": "hidden or in __pycache__"}
+        words = {"hidden": "hidden or in __pycache__", "link": "links", "unknown language": "in no known language"}
         return ", ".join(f"{number} {words.get(reason, reason)}" for reason, number in self.counts.items())
 
     @property
@@ -209,7 +209,7 @@ class Gathered:
         files = ", ".join(f"{number} {language}" for language, number in sorted(self.files.items()))
         skipped = self.skipped_words or "nothing"
         unit = "file" if self.files.total() == 1 else "files"
-        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; skipped: {skipped}"
+        return f"{files} {unit}, {count(sum(self.lines.values()), 'line')}; files left out: {skipped}"
 
     @property
     def unread_note(self) -> str:

@@ -29,11 +29,11 @@ NEAR_DUPLICATE = "near-duplicate, when drawn"
 LEFT_OUT = {
     "syntax error": "a syntax error is in the function",
     "on the signature's line": "the body begins on the line that the signature or the docstring ends on",
-    "short": f"the body has fewer than {SHORTEST} non-blank lines, the docstring not counted",
-    "long": f"the body has more than {LONGEST}",
-    "nested": "it is in the body of another candidate",
-    "overloaded": "another function of that name comes before it in the same class or module of the file; not in "
-    "JavaScript and TypeScript, where overloads have no body",
+    "short": f"the body has fewer than {SHORTEST} non-blank lines, without the docstring",
+    "long": f"the body has more than {LONGEST} non-blank lines, without the docstring",
+    "nested": "the function is inside another candidate",
+    "overloaded": "an earlier function of its class or module has the same name (counted except in JavaScript and "
+    "TypeScript)",
     NEAR_DUPLICATE: "the body resembles one that was drawn (Jaccard of 0.8 over pairs of tokens)",
 }
 """Reason -> the candidates that it leaves out; the first reason that holds is counted."""

@@ -178,8 +178,8 @@ DOCSTRING = protocol(
     __name__,
     name="docstring",
     gold="places",
-    users="code search: the query is the first paragraph of a function's docstring, the target the function; all "
-    "docstrings of functions are blanked",
+    users="code search: the query is the first paragraph of a docstring, the target its function; docstrings are "
+    "blanked out",
     tasks="docstring",
     ask=documented,
 )

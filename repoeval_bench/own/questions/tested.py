@@ -221,8 +221,7 @@ TESTS = protocol(
     __name__,
     name="tests",
     gold="places",
-    users="code search: the query is the words of a test's name and its docstring, the target the definitions that it "
-    "calls; tests are not searched",
+    users="code search: the query is a test's name and docstring, the target the definitions that the test calls",
     tasks="tests",
     ask=questions_of_tests,
 )

@@ -415,8 +415,8 @@ def _undrawn(runners: Sequence[Runner]) -> list[str]:
         return []
     left = [f"{sample.of - drawn:,} of {sample.of:,} queries of {name}" for name, drawn, sample in samples]
     most = max((sample.of for _, drawn, sample in samples if drawn == sample.most), default=0)
-    rest = f"the rest are spread over the files, at most {samples[0][2].per_file} from one"
-    return [f"{' and '.join(left)}; {rest}{f'; --tasks {most} draws more' if most else ''}"]
+    rest = f"at most {samples[0][2].per_file} are drawn from one file"
+    return [f"{' and '.join(left)}; {rest}{f', and --tasks {most} draws more' if most else ''}"]
 
 
 def suitable(
@@ -425,7 +425,7 @@ def suitable(
     """Return the protocols that test a purpose, a key of `PURPOSES`, each with the number of its tasks, at least one.
 
     Questions from a file have protocol `questions` alone, and those of a pack of commits `commits`. A `history` with
-    enough questions asks instead of docstrings. A line in `skipped` names each protocol without a query.
+    enough queries is used instead of docstrings. A line in `skipped` names each protocol without a query.
     """
     for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
         if benchmark.tasks and benchmark.tasks[0].level == level:

@@ -28,8 +28,8 @@ class RecommendRequest(DataRequest):
     chunkers: Annotated[
         tuple[str, ...],
         Flag(
-            "A chunker to try; may be repeated. One whose spec sets a size is tried as written. By default the "
-            "installed ones of this list.",
+            "A chunker to try; may be repeated. A spec with a size is tried at that size alone. By default, those "
+            "of this list that are installed.",
             "SPEC",
             also="-c",
             spelled="--chunker",

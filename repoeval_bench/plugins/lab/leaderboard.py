@@ -211,7 +211,7 @@ def leaderboard_tables(leaderboards: Leaderboards) -> list[table.Table]:
     if any(len(leaderboard.entries) > 1 for leaderboard in leaderboards.ranked):
         notes.append(
             "A rank does not prove a difference. Column “against the first” is the verdict of the sign-flip test "
-            "on that pair, adjusted (Holm) over all pairs, as in `compare`."
+            "on that pair, corrected for all pairs (Holm), as in `compare`."
         )
     if leaderboards.ranked:
         flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})

@@ -313,7 +313,7 @@ def score_columns(runs: Sequence[PageRun], kind: str) -> list[Column]:
         lambda run: run.stored.metrics.shares_of_ceiling.get(first),
         ".1%",
         key="share",
-        meaning=f"{heading(first)} over the best score that is known to be possible with these chunks.",
+        meaning=f"{heading(first)} divided by the best score known to be possible with these chunks.",
     )
     named = Column(name=kind, value=lambda run: run.short)
     return [named, score(first), share, *map(score, names[1:])]
