@@ -82,11 +82,11 @@ def definitions_in(parsed: Parsed, lines: tuple[int, ...] | None = None) -> tupl
     return tuple(_Walk(parsed, lines).definitions)
 
 
+# Cached: tasks, uses and questions all need those of the files that are searched.
 @lru_cache(maxsize=4096)
-def definitions(file: SourceFile, language: Language) -> tuple[Definition, ...]:
-    """Every definition of a file; GrammarError if the grammar is not installed."""
-    # Cached: tasks, uses and questions all need those of the files that are searched.
-    return definitions_in(parse_legible(file, language))
+def definitions(file: SourceFile, language: Language, lines: tuple[int, ...] | None = None) -> tuple[Definition, ...]:
+    """Every definition of a file, or those on some lines, in order. GrammarError if the grammar is not installed."""
+    return definitions_in(parse_legible(file, language), lines)
 
 
 def parse_legible(file: SourceFile, language: Language, like: Parsed | None = None) -> Parsed:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.definitions import Definition, definitions, definitions_in, parse_legible
+from repoeval_bench.core.definitions import Definition, definitions
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -61,7 +61,7 @@ def test_the_definitions_around_a_line_are_those_of_the_file(language: str, text
     whole = defined(language, text)
     file = SourceFile("r", "a", text)
     for line in range(text.count("\n")):
-        assert around(definitions_in(parse_legible(file, LANGUAGES[language]), (line,)), line) == around(whole, line)
+        assert around(definitions(file, LANGUAGES[language], (line,)), line) == around(whole, line)
 
 
 def one(language: str, text: str, name: str) -> Definition:

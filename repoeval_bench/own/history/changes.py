@@ -23,6 +23,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.dataset.reading.code import MAX_BYTES, is_test, name_reason, text_reason
 from repoeval_bench.dataset.trees import decode
+from repoeval_bench.own.history.placing import Hunk, placed
 from repoeval_bench.own.history.repository import FileChange, History, MissingObjectError
 
 MOST_LINES, MOST_DEFINITIONS = 60, 3
@@ -220,13 +221,13 @@ def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
     return edits
 
 
-Hunk = tuple[LineSpan, LineSpan]
-"""Lines of the text before, and the lines of the text after that replace them; one of both may be empty."""
-
-
 def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
-    """The lines in which two texts differ; None if more than `most` are removed and added."""
+    """The lines in which two texts differ; None if more than `most` are removed and added.
+
+    Lines that were only removed, or only added, are placed as git places them.
+    """
     old, new = before.splitlines(), after.splitlines()
+    whole = old, new
     start, shortest = 0, min(len(old), len(new))
     while start < shortest and old[start] == new[start]:
         start += 1
@@ -245,7 +246,7 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
         opcodes = Matcher(old, new).get_opcodes()
         blocks = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
     hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks or ()]
-    return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else hunks
+    return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else placed(*whole, hunks)
 
 
 _MOST_EQUAL = 1_000_000

@@ -170,6 +170,9 @@ def test_without_a_grammar_the_whole_file_is_the_definition():
     assert [[(span.start, span.end) for span in spans] for spans in gold] == [[(0, 6)], [(4, 5)], []]
 
 
+F, G, H = (f"def {name}():\n    {name} = 1\n    return\n\n" for name in "fgh")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "hunks"),
     [
@@ -179,6 +182,9 @@ def test_without_a_grammar_the_whole_file_is_the_definition():
         ("a\n", "a\n", []),
         ("", "a\n", [((0, 0), (0, 1))]),
         ("a\na\n", "a\na\na\n", [((2, 2), (2, 3))]),
+        # As git places them: a whole function is new, and the lines of the one that is gone are its own.
+        (F + G, F + H + G, [((4, 4), (4, 8))]),
+        (F + H + G, F + G, [((4, 8), (4, 4))]),
         ("a\nb\nc\n", "x\ny\n", None),
     ],
 )
