@@ -128,7 +128,10 @@ class ByName(VisibleNames):
             return () if binds and node.type == "identifier" else types
         else:
             inherited = self._static.inherited(path, node)
-            matches, reason = (inherited, None) if inherited else self.bare(path, here, name)
+            is_type = rules.space_of(node) == "type" and not rules.scripted
+            looked_up = self.types(path, here, (name,)) if is_type else self.bare(path, here, name)
+            matches, reason = (inherited, None) if inherited else looked_up
+            matches = [located for located in matches if not is_type or located[1].kind == "class"]
             matches = [located for located in matches if located[1].form not in rules.only_called]
             called = called_with(node)
             if called is not None and self._language[path].name in rules.flat:  # in C a call creates no object

@@ -20,7 +20,7 @@ IDENTIFIERS = {
 """Language -> the nodes that may name a definition."""
 
 _OBJECTS = ("object", "operand", "value", "argument", "expression", "path", "scope", "package", "module")
-_TEMPLATES = ("template_type", "template_function", "template_method", "generic_name")
+_TEMPLATES = ("template_type", "template_function", "template_method", "dependent_name", "generic_name")
 _MEMBERS = ("property", "field", "name")
 
 
@@ -54,7 +54,7 @@ def receiver_of(node: Node) -> Node | None:
     if parent is not None and parent.type == "token_tree":  # the arguments of a Rust macro are a flat row of tokens
         sign = node.prev_sibling
         return sign.prev_sibling if sign is not None and sign.type in (".", "::") else None
-    if parent is not None and parent.type in _TEMPLATES:  # the receiver of `list` in `std::list<T>`
+    while parent is not None and parent.type in _TEMPLATES:  # the receiver of `list` in `std::list<T>`
         node, parent = parent, parent.parent
     if parent is None:
         return None

@@ -72,7 +72,7 @@ class VisibleNames:
         self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
-        self._known: dict[tuple[str, str, tuple[str, ...] | None], Answer] = {}
+        self._known: dict[tuple[str, str, tuple[str, ...] | None, bool], Answer] = {}
         self._classes: dict[tuple[str, int], Sequence[str]] = {}
         self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
@@ -204,16 +204,19 @@ class VisibleNames:
         own = self._own(path, lines, name) if self.rules(path).implicit_members and lines else ()
         return (own, None) if own else self.free(path, lines, name)
 
-    def free(self, path: str, lines: LineSpan, name: str) -> Answer:
-        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
+    def free(self, path: str, lines: LineSpan, name: str, *, is_type: bool = False) -> Answer:
+        """Return the same for a name that is no member of a class around; in all namespaces if there are no lines.
+
+        `is_type`: it names a type or a variant, and a function of that name does not hide these.
+        """
         if self.rules(path).scripted or any(import_.line is not None for import_ in self.imports.of(path)):
-            return self._free(path, lines, name)
-        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None
+            return self._free(path, lines, name, is_type=is_type)
+        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None, is_type
         if key not in self._known:  # no import holds on some lines alone
-            self._known[key] = self._free(path, lines, name)
+            self._known[key] = self._free(path, lines, name, is_type=is_type)
         return self._known[key]
 
-    def _free(self, path: str, lines: LineSpan, name: str) -> Answer:
+    def _free(self, path: str, lines: LineSpan, name: str, *, is_type: bool) -> Answer:
         rules = self.rules(path)
         outside = False
         for level in self._imports_on(path, lines, name):
@@ -226,6 +229,7 @@ class VisibleNames:
                 sure = rules.sure([*imported]) if not outside else ()
                 return sure, None if sure else "unknown"
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
+        top = _types(top) if is_type else top
         spaces = [*rules.spaces(self, path, lines, name)] if lines else []
         if outside or not spaces:  # the import may be for a module inside the file
             seen = self._nearest([top], spaces) if spaces else top
@@ -235,7 +239,10 @@ class VisibleNames:
         # In Rust a file may have an `impl` of a type that another one defines.
         own = [located for located in top if located[1].form != "impl"]
         after = [top] if len(own) < len(top) else []
-        groups = chain([own], (self._in_files(files, name, rules) for files in visible), after)
+        groups: Iterable[Sequence[Located]] = chain(
+            [own], (self._in_files(files, name, rules) for files in visible), after
+        )
+        groups = map(_types, groups) if is_type else groups
         seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
         if rules.namespaces:
             seen = rules.members(self, path, name, [*seen])
@@ -416,7 +423,7 @@ class VisibleNames:
             return matches, None if matches else "unknown"
         own = self._own(path, lines, parts[-1]) if rules.implicit_members and lines else []
         own = [located for located in own if located[1].kind == "class"]
-        return (own, None) if own else self.free(path, lines, parts[-1])
+        return (own, None) if own else self.free(path, lines, parts[-1], is_type=True)
 
     def members(self, path: str, classes: Iterable[Located], name: str) -> Sequence[Located]:
         """The members of that name of the first class that has one."""
@@ -557,6 +564,11 @@ class VisibleNames:
             if base.kind == "class" and base.qualified != qualified
         )
         return tuple(dict.fromkeys(above))
+
+
+def _types(matches: Iterable[Located]) -> list[Located]:
+    """Return the types and variants among definitions."""
+    return [located for located in matches if located[1].kind == "class" or located[1].form == "enumerator"]
 
 
 def _header(parsed: Definition) -> str:
