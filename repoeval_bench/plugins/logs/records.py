@@ -107,7 +107,7 @@ def is_trec(path: Path) -> bool:
         return False
     try:
         with json_reader.opened(path) as stream:
-            return not next(json_reader.lines(stream), (0, b"{"))[1].lstrip().startswith((b"{", b"["))
+            return not next(json_reader.lines(stream), (0, b"{"))[1].lstrip().startswith(b"{")
     except (json_reader.JsonFaultError, json_reader.UnreadableError):
         return True  # its reader says what is wrong with the file
 
