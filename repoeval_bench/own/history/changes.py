@@ -192,11 +192,11 @@ def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> C
     return ChangedFile(path=path, lines=sure, n_changed=len(removed) + len(added), is_insertion=not replaced)
 
 
-def _is_moved(hunks: Iterable[Hunk], old_code: Mapping[int, str], new_code: Mapping[int, str]) -> bool:
+def _is_moved(hunks: Sequence[Hunk], old_code: Mapping[int, str], new_code: Mapping[int, str]) -> bool:
     """Return whether the same lines of code are gone at one place and new at another."""
-    moves = [([*filter(None, map(old_code.get, old))], [*filter(None, map(new_code.get, new))]) for old, new in hunks]
-    before, after = (list(chain.from_iterable(side)) for side in zip(*moves, strict=True))
-    return before == after and any(gone != new for gone, new in moves)
+    before = [[code for line in hunk if (code := old_code[line])] for hunk, _ in hunks]
+    after = [[code for line in hunk if (code := new_code[line])] for _, hunk in hunks]
+    return before != after and [*chain(*before)] == [*chain(*after)]
 
 
 def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
@@ -262,7 +262,7 @@ class Matcher(SequenceMatcher[str]):
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         super().__init__(None, old, new, autojunk=False)
         counted = Counter(old)
-        places = (self.b2j.get(line, ()) for line in old)
+        places = (self.b2j.get(line, []) for line in old)
         self._partners = [
             -1 if not at else at[0] if counted[line] == len(at) == 1 else None
             for line, at in zip(old, places, strict=True)

@@ -58,7 +58,12 @@ def sized(
     targets = [mean_nws(baseline, files) for baseline in baselines]
     matches, failures = _matches([name for name in cutters if name not in unknown], cutters, targets, files, executor)
     matched = {match.spec for of_chunker in matches.values() for match in of_chunker}
-    like = partial(_like, files=files, sizes=[*by_size], targets=targets)
+    names = [name for name in cutters if name not in (BASELINE, *unknown, *matches, *failures)]
+    as_written = [*dict.fromkeys([*names, *filter(None, [current])])]
+    # Cut by the workers, which have loaded the libraries of other frameworks: this process would take seconds to.
+    where = executor if all(is_parallel(make_chunker(name).spec) for name in as_written) else IN_PROCESS
+    sized_like = partial(_like, files=files, sizes=[*by_size], targets=targets)
+    like = dict(zip(as_written, where.map([partial(sized_like, name) for name in as_written]), strict=True))
     for index, ((size, of_size), baseline, target) in enumerate(zip(by_size.items(), baselines, targets, strict=True)):
         skipped += [
             f"size {more:,}: no file has more than {largest:,} characters; tried at {largest:,}, where "
@@ -77,14 +82,14 @@ def sized(
             if spec in matched and name not in matches:
                 continue
             if spec not in seen:
-                as_large = None if own_size else like(cutters[name])
+                as_large = None if own_size else like[name]
                 of_size.append(SizedChunker(name=name, size=own_size, spec=spec, like=as_large))
             elif reason:
                 skipped.append(f"{name} at {size:,}: {reason}")
             seen.add(spec)
     if current and (now := make_chunker(current)).spec not in seen:
         middle = by_size[sorted(by_size)[len(by_size) // 2]]
-        middle.append(SizedChunker(name=current, size=None, spec=now.spec, like=like(now)))
+        middle.append(SizedChunker(name=current, size=None, spec=now.spec, like=like[current]))
     reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
     return [of_size for of_size in by_size.values() if of_size], skipped, reasons
 
@@ -113,8 +118,8 @@ def _matches(
     return {name: result for name, result in results.items() if not isinstance(result, ChunkError)}, failures
 
 
-def _like(chunker: Chunker, files: Sequence[SourceFile], sizes: Sequence[int], targets: Sequence[float]) -> int | None:
+def _like(name: str, files: Sequence[SourceFile], sizes: Sequence[int], targets: Sequence[float]) -> int | None:
     """Return the size at which the chunks of `BASELINE` are as large as a chunker's; None for one without chunks."""
-    mean = mean_nws(chunker, files, skip_errors=True)
+    mean = mean_nws(make_chunker(name), files, skip_errors=True)
     size, target = min(zip(sizes, targets, strict=True), key=lambda pair: abs(log(max(mean, 1) / max(pair[1], 1))))
     return round(size * mean / target) or None if target else None

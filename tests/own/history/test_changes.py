@@ -60,6 +60,7 @@ def test_comments_and_blanks_ask_nothing(path, kind):
         "moved": old.replace(" = ", "  =  ").replace(":=", " :="),
     }
     assert changed(path, text, text.replace(old, new[kind])) == "only comments"
+    assert changed(path, text, f"\ufeff{text}") == "only comments"
 
 
 @pytest.mark.parametrize("path", FILES)
