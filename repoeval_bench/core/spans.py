@@ -22,6 +22,9 @@ class _Span:
     def __iter__(self) -> Iterator[int]:
         return iter(range(self.start, self.end))
 
+    def __contains__(self, position: int) -> bool:
+        return self.start <= position < self.end
+
     def overlap(self, other: Self) -> int:
         """Count the positions in both spans; 0 if they only touch."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
