@@ -168,12 +168,13 @@ class Judgements:
         ranked = {hit.chunk_id for row in rows.values() for name in RANKINGS for hit in getattr(row, name) or ()}
         what, known = ("chunk id", ids | ranked) if self.kind == "chunks" else ("file", self.chunks.keys())
         more = "" if corpus else ", or name all with --corpus"
-        _check_shared(what, ("gold", self.judged), ("corpus" if corpus else "log", known), more)
-        if corpus and any(self.places.values()) and not any(map(any, self.gains.values())):
+        other = "corpus" if corpus else "log"
+        _check_shared(what, ("gold", self.judged), (other, known), more)
+        if any(self.places.values()) and not any(map(any, self.gains.values())):
             place = next(place for places in self.places.values() for place in places)
             raise LogError(
-                f"no chunk of the corpus has a line of the gold, such as {place.lines.start} to {place.lines.end} of "
-                f"{place.file!r}; count the lines of both from 0, in the same files"
+                f"no chunk of the {other} has a line of the gold, such as {place.lines.start} to {place.lines.end} of "
+                f"{place.file!r}; count the lines of both from 0, in the same files{more}"
             )
         return len(self.judged & known)
 

@@ -81,10 +81,11 @@ def test_a_corpus_of_other_chunk_ids_is_refused(tmp_path, lines):
         imported(tmp_path, [place("r/a0.py", lines)], chunks("r/a{}.py"), corpus)
 
 
-def test_a_corpus_without_a_line_of_the_gold_is_refused(tmp_path):
-    message = "no chunk of the corpus has a line of the gold, such as 700 to 800 of 'r/a0.py'"
+@pytest.mark.parametrize(("corpus", "other"), [(chunks("r/a{}.py"), "corpus"), (None, "log")])
+def test_chunks_without_a_line_of_the_gold_are_refused(tmp_path, corpus, other):
+    message = f"no chunk of the {other} has a line of the gold, such as 700 to 800 of 'r/a0.py'"
     with pytest.raises(ResultError, match=message):
-        imported(tmp_path, [place("r/a0.py", (700, 800))], chunks("r/a{}.py"), chunks("r/a{}.py"))
+        imported(tmp_path, [place("r/a0.py", (700, 800))], chunks("r/a{}.py"), corpus)
 
 
 @pytest.mark.parametrize(
