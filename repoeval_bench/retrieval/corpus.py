@@ -86,7 +86,8 @@ def build_corpus(
         failure = f"the first failure: {skipped[0].removesuffix(OR_SKIP)}" if skipped else ""
         reason = failure or "give it other options, or take another chunker"
         raise ChunkError(f"{chunker.spec} gave no chunk for any of {len(every)} files; {reason}")
-    by_repo: dict[str, list[Chunk]] = {repo: [] for repo in files}
+    # A caller outside a benchmark may name its files' place otherwise than they do.
+    by_repo = defaultdict[str, list[Chunk]](list, {repo: [] for repo in files})
     for file, chunks in chunked:
         by_repo[file.repo].extend(chunks)
     return Corpus(
