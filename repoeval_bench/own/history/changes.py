@@ -261,17 +261,19 @@ class Matcher(SequenceMatcher[str]):
 
     def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
         super().__init__(None, old, new, autojunk=False)
-        counted = Counter(old)
-        places = (self.b2j.get(line, []) for line in old)
+        self._old, self._new = old, new
+        counted, places = Counter(old), defaultdict[str, list[int]](list)
+        for number, line in enumerate(new):
+            places[line].append(number)
         self._partners = [
-            -1 if not at else at[0] if counted[line] == len(at) == 1 else None
-            for line, at in zip(old, places, strict=True)
+            -1 if line not in places else places[line][0] if counted[line] == len(places[line]) == 1 else None
+            for line in old
         ]
         """Of each old line the place of the new one, -1 if there is none, None where there may be several."""
 
     def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
         """Return the first of the longest blocks that are equal in these lines."""
-        old, new = self.a, self.b
+        old, new = self._old, self._new
         ahi, bhi = len(old) if ahi is None else ahi, len(new) if bhi is None else bhi
         best = Match(alo, blo, 0)
         repeated = longest = end = 0  # a block without a line of its own is at most as long as a run of repeated lines

@@ -1,4 +1,4 @@
-"""The place of removed or added lines among equal lines around them: as git decides it, by indentation.
+"""The place of removed or added lines if lines around are equal to them: as git decides it, by indentation.
 
 A function that was added between two others can begin at its first line, or at the closing bracket of the one before
 it: both texts are the same. `git diff` scores the places by indentation and blank lines, its "indent heuristic". The
