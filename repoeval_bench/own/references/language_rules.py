@@ -274,7 +274,7 @@ _T = TypeVar("_T")
 class Import:
     """An import of a file: `name` is bound to the name `original` of `files`, or to the module if that is None.
 
-    With None, a use `name.member` means a definition at the top of `files`; else see `LanguageRules.members`.
+    With None, a use `name.member` means a definition at the top of `files`.
 
     It has no files if it is from outside the repository. `exported`: other files can import the name from this file.
     `name` may be `EVERY`. `within` is the module inside the files. `line`: it holds in the module and function around
