@@ -73,8 +73,10 @@ def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_com
     said = " ".join(done.out.split())
     assert ("it still holds" in said, "no longer holds" in said) == (holds, not holds)
     assert f"72 commits since {shop.first[:12]} (24 files)" in said
-    points, least, most = re.search(r"([\d.]+) points (?:more|less) .*\[([-+.\d]+), ([-+.\d]+)\]", said).groups()
-    assert float(least) <= float(points) <= float(most)
+    more = "more" if holds else "less"
+    ends = re.search(rf"([\d.]+) points {more} .* interval: ([\d.]+) to ([\d.]+) {more}\)", said)
+    points, least, most = map(float, ends.groups())
+    assert least <= points <= most
     assert spec.partition(":")[0] in (tmp_path / "summary.md").read_text()
     record = json.loads(bench(*words, "--json", home=tmp_path).out)
     assert record["outcome"] == ("better" if holds else "worse")

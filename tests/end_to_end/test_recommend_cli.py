@@ -141,7 +141,7 @@ def test_only_so_many_tasks_are_asked(answered, pack):
     result = recommend(load_benchmark(pack), protocols=("docstring", "body"), **arguments)
     (line,) = result.skipped
     assert line.startswith("28 of 36 queries of docstring and 16 of 24 queries of body; ")
-    assert line.endswith("; --tasks 36 draws more")
+    assert line.endswith(", and --tasks 36 draws more")
     assert result.few == {"docstring": 8, "body": 8}
     for run in find_runs(result.runs, out):
         assert len(run.scores) == 8
