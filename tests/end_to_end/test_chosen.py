@@ -52,12 +52,11 @@ def test_a_file_is_read_as_it_was_written(tmp_path):
         ChosenEvidence(protocol="d", retriever="r", measure="m", questions=1, files=1, mean=0.0, opponent_mean=0.5),
     ]
     spec = 'exec:node "cut \\ it.js" \x7f ü 😀'
-    changes = {"spec": spec, "commit": "abc", "extensions": (".rb", ".proto"), "evidence": evidence}
-    path = write(tmp_path, **changes)
+    path = write(tmp_path, spec=spec, commit="abc", evidence=evidence)
     content = tomllib.loads(path.read_text())
     assert content["spec"] == spec
     assert content["evidence"][1]["opponent_mean"] == 0.5
-    chosen = CHOSEN.model_copy(update=changes)
+    chosen = CHOSEN.model_copy(update={"spec": spec, "commit": "abc", "evidence": evidence})
     assert read_chosen(path) == chosen
     path.write_text("loss_95 = 0.02\n" + path.read_text())
     assert read_chosen(path) == chosen
@@ -74,8 +73,10 @@ def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_com
     said = " ".join(done.out.split())
     assert ("it still holds" in said, "no longer holds" in said) == (holds, not holds)
     assert f"72 commits since {shop.first[:12]} (24 files)" in said
-    points, *ends = re.search(r"([\d.]+) points (?:more|less) .*: ([\d.]+)(?: \w+)? to ([\d.]+) \w+\)", said).groups()
-    assert min(map(float, ends)) <= float(points) <= max(map(float, ends))
+    more = "more" if holds else "less"
+    ends = re.search(rf"([\d.]+) points {more} .* interval: ([\d.]+) to ([\d.]+) {more}\)", said)
+    points, least, most = map(float, ends.groups())
+    assert least <= points <= most
     assert spec.partition(":")[0] in (tmp_path / "summary.md").read_text()
     record = json.loads(bench(*words, "--json", home=tmp_path).out)
     assert record["outcome"] == ("better" if holds else "worse")
@@ -114,8 +115,6 @@ def test_recommend_writes_its_choice_without_code_or_names(tmp_path):
     ("text", "said"),
     [
         ("spec = ", "is not TOML"),
-        ("spec = " + "[" * 5000, "is not TOML"),
-        ("expected_loss = " + "9" * 5000, "is not TOML"),
         ('spec = "ast"\n', "opponent"),
         (dump_chosen(CHOSEN) + "more = 1\n", "more"),
         (dump_chosen(CHOSEN.model_copy(update={"opponent": SMALL})), "name another opponent"),
