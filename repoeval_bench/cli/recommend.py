@@ -53,7 +53,7 @@ _CHOICES = [
     "--write",
     type=options.OUTPUT,
     metavar="FILE",
-    help="Write the choice and its evidence as TOML, which `gate FILE` tests on later commits.",
+    help="Write what to use and its evidence as TOML, which `gate FILE` tests on later commits.",
 )
 @options.details_option
 @options.out_option

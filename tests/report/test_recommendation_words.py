@@ -10,6 +10,7 @@ from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.evidence import Cost, GoldLead, SizedChunker, conclude, evidence_of
 from repoeval_bench.analysis.shrinkage import Decision
 from repoeval_bench.analysis.verdicts import Result, choose
+from repoeval_bench.own.recommend.chosen import chosen_of
 from repoeval_bench.own.recommend.recommendation import read_reference_sets
 from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.html.report import report_page
@@ -69,7 +70,12 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
     result = concluded(runs_of(tmp_path, means, spread=0.05), current="fixed at 500")
     first = answer_lines(result)[0]
     assert first.startswith(begins)
+    written = chosen_of(result, ".")
+    stays = first.startswith("Stay")
+    assert written.spec == result.candidates["fixed at 500" if stays else "ast at 500"].spec
     if result.current.gains:
+        if stays:
+            assert written.opponent == result.candidates["ast at 500"].spec
         (gain,) = result.current.gains
         assert gain.difference == pytest.approx(result.mean("ast at 500") - result.mean("fixed at 500"))
         low, high = gain.ci

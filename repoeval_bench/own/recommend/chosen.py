@@ -38,11 +38,18 @@ _WAY_OUT = "write it again with `repoeval-bench recommend SOURCE --write FILE`"
 
 
 def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
-    """Return what `recommend` chose for a source, which may be a pack with a commit; the date is today."""
-    decision, default = recommendation.decision, recommendation.default
+    """Return what to use for a source, which may be a pack with a commit; the date is today.
+
+    That is the choice, or the current chunker where the answer is to stay with it, whose opponent is then the choice.
+    """
+    decision, default, current = recommendation.decision, recommendation.default, recommendation.current
     measured = sorted(recommendation.evidence, key=lambda one: needs_vectors(one.retriever))
     risk: RankedCandidate | Default
-    if decision is not None:
+    if decision is not None and current and current.gains and not current.is_worse:
+        label, opponent = current.label, decision.choice.name
+        risk = next(one for one in decision.candidates if one.name == label)
+        spec = recommendation.candidates[opponent].spec
+    elif decision is not None:
         label, risk = decision.choice.name, decision.choice
         names = [one.name for one in decision.candidates if one.name not in {label, DEFAULT.label}]
         opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
