@@ -150,7 +150,7 @@ class C(LanguageRules):
         return files.once("c: namespaces", lambda: _Namespaces(texts))
 
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
-        """Return declarations alone if conditions choose one of several definitions that are no overloads."""
+        """Return declarations alone if conditions choose one of several types, or functions or macros of files."""
         real = [located for located in matches if not located[1].declaration]
         classes = [one for _, one in real if one.kind == "class" and one.body is not None]
         others = [located for located in real if located[1].kind != "class"]
@@ -196,10 +196,11 @@ def _is_in(names: Names, located: Located, space: list[str]) -> bool:
 
 
 def _are_alternatives(one: Located, other: Located) -> bool:
-    """Return whether two definitions of a name are no overloads of each other, nor members of one class."""
+    """Return whether two definitions of a name stand apart, and are no overloads of each other."""
+    # The branches of one `#if` stand beside each other: a reader takes them for one definition.
+    together = one[0] == other[0] and one[1].parent == other[1].parent
     signatures = [re.search(r"\)\s*const\b", located[1].signature) is None for located in (one, other)]
-    in_class = one[0] == other[0] and one[1].parent == other[1].parent is not None
-    return signatures[0] == signatures[1] and not in_class and not are_overloads(one[1], other[1])
+    return not together and signatures[0] == signatures[1] and not are_overloads(one[1], other[1])
 
 
 def _is_array_reference(node: Node) -> bool:
