@@ -32,11 +32,18 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from repoeval_bench.analysis.diff import diff
-    from repoeval_bench.analysis.gates import gate
-    from repoeval_bench.analysis.segments import compare_segments, segment
     from repoeval_bench.api.chunking import make_chunker
-    from repoeval_bench.api.stored_runs import choose, compare, plot, read_gates, verify
+    from repoeval_bench.api.stored_runs import (
+        choose,
+        compare,
+        compare_segments,
+        diff,
+        gate,
+        plot,
+        read_gates,
+        segment,
+        verify,
+    )
     from repoeval_bench.core.benchmark import Benchmark, Task
     from repoeval_bench.core.errors import BenchError
     from repoeval_bench.core.source import Chunk, SourceFile
@@ -71,12 +78,12 @@ _PUBLIC = {
     "build_pack": "own.packs.pack:build_pack",
     "choose": "api.stored_runs:choose",
     "compare": "api.stored_runs:compare",
-    "compare_segments": "analysis.segments:compare_segments",
-    "diff": "analysis.diff:diff",
+    "compare_segments": "api.stored_runs:compare_segments",
+    "diff": "api.stored_runs:diff",
     "evaluate": "runs.runner:evaluate",
     "export_beir": "runs.beir:export_beir",
     "find_run": "runs.naming:find_run",
-    "gate": "analysis.gates:gate",
+    "gate": "api.stored_runs:gate",
     "load_benchmark": "dataset.loader:load_benchmark",
     "make_chunker": "api.chunking:make_chunker",
     "make_embedder": "runs.parts:make_embedder",
@@ -87,7 +94,7 @@ _PUBLIC = {
     "read_run": "runs.trec:read_run",
     "recommend": "own.recommend.recommendation:recommend",
     "score_run": "metrics.scoring:score_run",
-    "segment": "analysis.segments:segment",
+    "segment": "api.stored_runs:segment",
     "uses_of": "own.references.resolver:uses_of",
     "verify": "api.stored_runs:verify",
 }

@@ -6,7 +6,7 @@ from pathlib import Path, PurePath
 from typing import Self, overload
 
 from repoeval_bench.chunkers import registry
-from repoeval_bench.core.errors import LanguageError, UsageError
+from repoeval_bench.core.errors import LanguageError, SpecError, UsageError
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
@@ -81,4 +81,6 @@ def make_chunker(spec: str | Spec) -> TextChunker:
     `chunk(text, path="a.py")` gives strings with their lines, `chunk(file)` the `Chunk`s of a `SourceFile`. SpecError:
     the name, an option or a value is impossible.
     """
+    if not isinstance(spec, str | Spec):
+        raise SpecError(f"a chunker's spec is a text such as 'ast:max_nws=800'; got {type(spec).__name__}")
     return TextChunker(registry.make_chunker(spec))

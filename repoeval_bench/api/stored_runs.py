@@ -1,4 +1,7 @@
-"""Comparisons, choices, gates, plots and verification of stored runs: objects, or named by folder, id or chunker."""
+"""Comparisons, choices, gates, plots and verification of stored runs: objects, or named by folder, id or chunker.
+
+`out` is the results folder in which a name is looked up.
+"""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -6,7 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from repoeval_bench.analysis import comparison, verdicts
+from repoeval_bench.analysis import comparison, gates, segments, verdicts
+from repoeval_bench.analysis import diff as changes
 from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.analysis.records import Comparison, Comparisons
 from repoeval_bench.analysis.verdicts import Choice
@@ -67,6 +71,54 @@ def choose(
     for runs that `compare` refuses.
     """
     return verdicts.choose([opened(run, out) for run in runs], comparisons)
+
+
+def diff(baseline: NamedRun, treatment: NamedRun, measure: str | None = None, *, out: Path = RESULTS) -> changes.Diff:
+    """Return the queries whose score differs between two runs, and why.
+
+    Changes are treatment - baseline, of the protocol's headline where no measure is named. Runs that answer different
+    questions and a measure that one of them lacks are a UsageError.
+    """
+    return changes.diff(opened(baseline, out), opened(treatment, out), measure)
+
+
+def segment(
+    run: NamedRun, *, by: Sequence[str] = (), measure: str | None = None, out: Path = RESULTS
+) -> segments.Segmentation:
+    """Score each segment of a run's queries by the protocol's own mean: macro is over the segment's repositories.
+
+    `by` are facts, `repo` or the cluster of the queries; by default every fact that varies. `measure` is the protocol's
+    headline unless named. An unknown fact and a measure that the run lacks are a UsageError.
+    """
+    return segments.segment(opened(run, out), by=by, measure=measure)
+
+
+def compare_segments(
+    baseline: NamedRun,
+    treatment: NamedRun,
+    *,
+    by: Sequence[str] = (),
+    measure: str | None = None,
+    out: Path = RESULTS,
+) -> segments.SegmentComparison:
+    """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
+
+    Runs that answer different questions are a UsageError.
+    """
+    return segments.compare_segments(opened(baseline, out), opened(treatment, out), by=by, measure=measure)
+
+
+def gate(
+    run: NamedRun, config: GateConfig | str | Path, baseline: NamedRun | None = None, *, out: Path = RESULTS
+) -> list[gates.GateResult]:
+    """Evaluate every gate of a file, or of what `read_gates` returned, in the order of the file.
+
+    `baseline` is the run that drops are measured from; a UsageError if it cannot be compared. One UsageError lists all
+    gates that cannot be checked: they lack a measure, a segment, a baseline, a step's times, or enough clusters for an
+    interval.
+    """
+    checked = config if isinstance(config, GateConfig) else read_gates(config)
+    return gates.gate(opened(run, out), checked, None if baseline is None else opened(baseline, out))
 
 
 def read_gates(path: Path | str) -> GateConfig:

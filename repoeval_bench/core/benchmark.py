@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Gold
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
@@ -162,3 +163,9 @@ class Benchmark:
             f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks{drawn}, "
             f"{len(self.files)} of {self.whole_repos} repositories · data {self.fingerprint}"
         )
+
+
+def check_loaded(benchmark: object) -> None:
+    """Raise a UsageError for anything but loaded data, such as the name of a source."""
+    if not isinstance(benchmark, Benchmark):
+        raise UsageError(f"data is loaded first: give load_benchmark(SOURCE); got {type(benchmark).__name__}")

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from tqdm import tqdm
 
 from repoeval_bench.chunkers.registry import is_parallel
-from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import (
     ChunkError,
     LanguageError,
@@ -409,6 +409,7 @@ def plan_run(
     `chunker` is as in `evaluate`; `protocol` a name or a `Protocol`. With `skip_errors`, files that the chunker cannot
     cut are left out and counted. UsageError: an unknown name. ChunkError: the chunker failed on a file.
     """
+    check_loaded(benchmark)
     resolved = Protocol.parse(protocol) if isinstance(protocol, str) else protocol
     cutter, selected = parts.chunker_under(resolved, chunker), planning.select(benchmark, resolved)
     queries = make_queries(selected.tasks, resolved.query)
@@ -434,6 +435,7 @@ def evaluate(
     has the means over queries, `run.per_query()` a row for each query. UsageError: an unknown name or value.
     ChunkError: the chunker failed on a file. DatasetError: no task is scored.
     """
+    check_loaded(benchmark)
     given = fields if not isinstance(embedder, str) else fields | {"embedder": embedder}
     if wrong := sorted(DataRequest.model_fields.keys() & given.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")

@@ -21,7 +21,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.benchmark import Benchmark
+from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
@@ -131,6 +131,7 @@ def recommend(
     `answer.default` the shipped choice, where no protocol has enough queries. docs/statistics.md explains the loss.
     UsageError: an option is impossible, or one candidate is left. ChunkError: no chunker can cut this code.
     """
+    check_loaded(benchmark)
     if wrong := sorted(DataRequest.model_fields.keys() & fields.keys()):
         raise UsageError(f"{', '.join(wrong)}: the data is loaded already; give it to load_benchmark")
     request = RecommendRequest.of(fields)

@@ -79,11 +79,13 @@ def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, in
 
     UsageError: these are not lines of a file of a known language. DatasetError: that file is nested too deeply.
     """
-    if not isinstance(lines, LineSpan):
-        lines = LineSpan(*lines)
+    if not isinstance(files, Mapping) or not all(isinstance(text, str) for text in files.values()):
+        raise UsageError("files are a mapping of path to text; give read texts, not paths or bytes")
     sources = {name: SourceFile("", name, text) for name, text in files.items()}
-    if path not in sources or not 0 <= lines.start < lines.end <= sources[path].n_lines:
-        raise UsageError(f"{path} with lines {lines.start} to {lines.end} is not in these files; name lines of one")
+    start, end = (lines.start, lines.end) if isinstance(lines, LineSpan) else lines
+    if path not in sources or not 0 <= start < end <= sources[path].n_lines:
+        raise UsageError(f"{path} with lines {start} to {end} is not in these files; name lines of one")
+    lines = LineSpan(start, end)
     with Resolver(sources.values()) as resolver:
         if resolver.reader(path) is None:
             raise UsageError(f"{path} is in no language that is read; name a file of code")
