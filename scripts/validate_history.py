@@ -330,7 +330,7 @@ def _not_in_all(folder: Path) -> None:
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
     tried = RecommendRequest.model_fields["chunkers"].default
-    print("\nsettings that failed in some repositories, measured on the other repositories, target lines")
+    print(f"\nsettings that failed in at least one of the {len(labels)} repositories, measured on the others")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
         if all(label in of_one for of_one in labels) or label not in tried:
             continue

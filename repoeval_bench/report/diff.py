@@ -124,7 +124,7 @@ def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"intervals over fewer than {fewest}, which a single one can decide: {names}"
+    return f"intervals over fewer than {fewest}, so a single one can decide them: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

@@ -125,8 +125,8 @@ class CommitQuestions:
         insertions = sum(one.is_insertion for one in commits)
         return (
             f"{count(len(commits), 'query')} from {count(self.seen, 'commit')}, {insertions} of them insertions; "
-            f"{count(len(files), 'file')} (queries spread as over {_effective(files):.1f} equal ones) and "
-            f"{count(len(authors), 'author')} (as over {_effective(authors):.1f})"
+            f"{count(len(files), 'file')} (which count as {_effective(files):.1f} with equally many queries) and "
+            f"{count(len(authors), 'author')} (as {_effective(authors):.1f})"
         )
 
     @property

@@ -28,7 +28,7 @@ _COMMENT_MARKS = ("#", "//", "/*", "*", "<!--")
 NEAR_DUPLICATE = "near-duplicate, when drawn"
 LEFT_OUT = {
     "syntax error": "a syntax error is in the function",
-    "on the signature's line": "the body begins on the line that the signature or the docstring ends on",
+    "on the signature's line": "the body begins on the line where the signature or the docstring ends",
     "short": f"the body has fewer than {SHORTEST} non-blank lines, without the docstring",
     "long": f"the body has more than {LONGEST} non-blank lines, without the docstring",
     "nested": "the function is inside another candidate",
