@@ -27,6 +27,9 @@ UNKNOWN = "unknown"
 # Up to this many different numbers are segments of their own; more are cut into quarters.
 _FEW = 6
 
+# A smaller difference is printed as 0.
+_SHOWN = 5e-5
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
@@ -204,7 +207,7 @@ def segment_differences(
             **counts,
             baseline=level,
             difference=difference,
-            against=difference * overall < 0 and abs(difference) > 1e-12,
+            against=difference * overall < 0 and abs(difference) >= _SHOWN,
         )
         for counts, (difference, level) in rows
     ]

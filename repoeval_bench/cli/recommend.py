@@ -284,6 +284,9 @@ def _print(
     rival = recommendation.decision.candidates[1].name
     if recommendation.current and recommendation.current.gains:
         rival = recommendation.current.label
+        # The protocol whose gain is the clearest: after `Switch`, one that says to switch.
+        clearest = max(recommendation.current.gains, key=lambda gain: gain.ci[0] if gain.ci else -1.0).protocol
+        first = next(one for one in recommendation.evidence if one.protocol == clearest)
     two_runs = [first.runs[label] for label in (rival, recommendation.decision.choice.name)]
     deciding_run = next(run for run in request.requests([first.protocol]) if run.retriever == first.retriever)
     spec = recommendation.candidates[recommendation.decision.choice.name].spec

@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter
 
 from repoeval_bench.analysis.comparable import PARTS, run_names, scores_nothing, shared_measures
 from repoeval_bench.analysis.records import Comparison, Influence, Outcome
-from repoeval_bench.analysis.sign_flips import ALPHA
+from repoeval_bench.analysis.sign_flips import BORDERLINE
 from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -330,15 +330,16 @@ def _paper_notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> lis
     primary = next((heading(comparison.measure) for comparison in comparisons if comparison.by_file), "")
     robust = f"; by {primary}, also without any one {first.clustered_by} or repository" if primary else ""
     carried = [
-        f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: it comes from one "
-        f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, without which it is not significant"
+        f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: without one "
+        f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, it is not significant"
         for comparison in comparisons
         if comparison.verdict.carrier is not None
         for ahead in [comparison if comparison.favours_treatment else comparison.reversed()]
     ]
     of_lower = f" (lower is better: {', '.join(lower)})" if lower else ""
+    sure = f"p at most {BORDERLINE[0]}{robust}"
     return [
-        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter (p < {ALPHA}{robust}).",
+        f"bold: the best of a column{of_lower}. A letter: better than the run of that letter ({sure}).",
         *carried,
         f"two-sided sign-flip test of the {first.headline} mean over {files}{families(comparisons)}",
     ]

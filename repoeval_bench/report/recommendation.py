@@ -133,7 +133,8 @@ def _sure(recommendation: Recommendation) -> str:
     tried = len(_measured_labels(recommendation))
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
-    return f" The interval compares these two alone. Among {tried} candidates, such a gain can be chance."
+    doubt = f"Among {tried} candidates, such a gain can be chance, or come from one file."
+    return f" The interval compares these two alone. {doubt}"
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:

@@ -151,11 +151,11 @@ def _ahead(others: Sequence[Rival], names: Mapping[str, str]) -> str:
 
 
 def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
-    """Return the sentence on the first lead that comes from one file or repository."""
+    """Return the sentence on the first lead that is not significant without one file or repository."""
     rival, carrier = next((rival, rival.verdict.carrier) for rival in verdict.others if rival.verdict.carrier)
     one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
-    lead = "This lead" if len(verdict.others) == 1 else f"The lead over {names[rival.run.run_id]}"
-    return f"{lead} comes from {one}: without it the difference may be chance ({_p(carrier.p)})."
+    lead = "this lead" if len(verdict.others) == 1 else f"the lead over {names[rival.run.run_id]}"
+    return f"Without {one}, {lead} may be chance ({_p(carrier.p)})."
 
 
 def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
@@ -169,7 +169,7 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
-        text += f" Its lead over {_short_list(carried, names)} comes from one {kind}."
+        text += f" Without one {kind}, its lead over {_short_list(carried, names)} may be chance."
     if verdict.significantly_worse:
         text += f" Significantly worse: {_short_list(verdict.significantly_worse, names)}."
     return f"{text} {UNCORRECTED}" if is_surprising else text

@@ -126,7 +126,7 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
     assert (result.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f29")
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.034, abs=2e-3)
-    assert "comes from one file, repo/f29" in result.text
+    assert "Without one file, repo/f29" in result.text
     choice = choose(runs)
     assert "repo/f29" in choice_sentences(choice)[0]
 

@@ -182,7 +182,8 @@ def _depth(evidence: DiagnosisEvidence) -> Found | Missing:
         return _too_shallow(evidence)
     is_low = evidence.recall_share(5) < LIMITS["recall-low"]
     is_problem = is_low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
-    return Found(is_problem, _recalls(evidence, 5, evidence.deep))
+    says = "some of what is relevant waits below rank 5, but more is not retrieved at all" if is_low else ""
+    return Found(is_problem, _recalls(evidence, 5, evidence.deep), "" if is_problem else says)
 
 
 @check("missing", "recall-high", fine="most of what is relevant is among them")
