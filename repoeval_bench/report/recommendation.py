@@ -170,7 +170,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
         mean = f"about {cost.edit_tokens:,.0f} tokens (mean of the last {count(recommendation.edits, 'edit')})"
         facts.append(f"after an edit, {_percent(cost.edited)} of the file is embedded again: {mean}")
     elif cost.edited is not None:
-        mean = f"mean of {recommendation.edits_elsewhere} other repositories, as this source has no commits"
+        mean = f"mean of {recommendation.edits_elsewhere} other repositories, as this source has no edits"
         facts.append(f"after an edit, about {_percent(cost.edited)} of the file is embedded again ({mean})")
     first, *others = facts
     return [" ".join([f"Costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]

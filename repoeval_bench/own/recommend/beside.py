@@ -1,6 +1,6 @@
 """Facts beside a recommendation's choice: costs, its lead by other golds, and retrievers on its chunks."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
@@ -67,11 +67,13 @@ def with_costs(
     shown = [name for place, name in enumerate(ranked) if place < COMPARED or name in {current, cheaper}]
     edits = history.edits if history else ()
     edited = _edited({name: recommendation.candidates[name].spec for name in shown}, edits, executor)
-    size = _size(benchmark)
+    # A pack of commits has a tree for each period, and the newest is the code of today.
+    periods = benchmark if benchmark.tasks and benchmark.tasks[0].change else None
+    size = _size([benchmark.files[max(benchmark.files)]] if periods else benchmark.files.values())
     costs = {}
     for request, of_request in runs.items():
-        old = history.benchmark if history and history.benchmark and request.protocol == "commits" else None
-        scale = size / _size(old) if old else 1.0
+        old = history.benchmark if history and history.benchmark and request.protocol == "commits" else periods
+        scale = size / _size(old.files.values()) if old else 1.0
         width = _WIDTHS.get(Spec.parse(request.embedder).name)
         for candidate, run in of_request:
             if candidate.label in ranked and (candidate.label not in costs or not old):
@@ -87,8 +89,8 @@ def with_costs(
     return recommendation.model_copy(update={"costs": costs, "edits": len(edits), "edits_elsewhere": others})
 
 
-def _size(benchmark: Benchmark) -> int:
-    return max(1, sum(count_nws(file.text) for of_repo in benchmark.files.values() for file in of_repo))
+def _size(trees: Iterable[Sequence[SourceFile]]) -> int:
+    return max(1, sum(count_nws(file.text) for tree in trees for file in tree))
 
 
 class NewChunks(NamedTuple):
