@@ -21,14 +21,14 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.metrics import RunScores, score_run
+from repoeval_bench.metrics import Lines, RunScores, score_run
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.judgements import judge_corpus
+from repoeval_bench.runs.judgements import count_lines, judge_corpus
 from repoeval_bench.runs.planning import Plan, make_plan
 from repoeval_bench.runs.records import Means
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
@@ -147,20 +147,22 @@ def with_golds(
     names = [one.name for one in decision.candidates]
     rival = current.label if current and current.gains else names[1]
     leads = []
+    # The chunks, and the lines of all golds, are the same by each retriever.
     plans: dict[str, Plan] = {}
+    lines: Lines | None = None
     for request, of_request in runs.items():
         if (request.protocol, request.retriever) in deciding:
             by_label = {candidate.label: run for candidate, run in of_request}
+            lines = lines or count_lines(selected(request), request.resolved_protocol())
             for label in (names[0], rival):
-                # The chunks are the same by each retriever.
                 plans[label] = plans.get(label) or _plan(selected(request), request, recommendation.candidates[label])
-            first, second = (_by_gold(by_label[label], request, plans[label]) for label in (names[0], rival))
+            first, second = (_by_gold(by_label[label], request, plans[label], lines) for label in (names[0], rival))
             leads.append({gold: first[gold] - second[gold] for gold in first})
     differences = {gold: sum(lead[gold] for lead in leads) / len(leads) for gold in leads[0]}
     return recommendation.model_copy(update={"lead": GoldLead(rival=rival, differences=differences)})
 
 
-def _by_gold(run: RunView, request: RunRequest, plan: Plan) -> dict[str, float]:
+def _by_gold(run: RunView, request: RunRequest, plan: Plan, lines: Lines) -> dict[str, float]:
     """Return the mean of the run's headline measure by each gold that some query has."""
     measure = run.metrics.headline_measure or ""
     means = {}
@@ -168,7 +170,7 @@ def _by_gold(run: RunView, request: RunRequest, plan: Plan) -> dict[str, float]:
         protocol = Protocol.parse(f"commits+gold={name}")
         with_gold = {task.task_id for task in plan.benchmark.tasks if gold_of(task, protocol)}
         if with_gold:
-            scores = _rescored(run, request, replace(plan, protocol=protocol), [measure])
+            scores = _rescored(run, request, replace(plan, protocol=protocol), [measure], lines)
             values = [value for one, value in zip(scores.query_ids, scores[measure], strict=True) if one in with_gold]
             means[name] = float(sum(values) / len(values))
     return means
@@ -180,10 +182,15 @@ def _plan(selected: Benchmark, request: RunRequest, candidate: SizedChunker) -> 
     return make_plan(selected, protocol, (), chunker, skip_errors=request.skip_errors)[0]
 
 
-def _rescored(run: RunView, request: RunRequest, plan: Plan, measures: Sequence[str]) -> RunScores:
-    """Score the stored ranking of a run by other measures, or by the gold of the plan's protocol."""
+def _rescored(
+    run: RunView, request: RunRequest, plan: Plan, measures: Sequence[str], lines: Lines | None = None
+) -> RunScores:
+    """Score the stored ranking of a run by other measures, or by the gold of the plan's protocol.
+
+    `lines` is the result of `count_lines`, for a caller who scores often.
+    """
     around = choose_retriever(request.retriever).around
-    judged = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, measures, around=around)
+    judged = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, measures, line_nws=lines, around=around)
     return score_run(run.rankings(), judged.qrels, measures, judged.context)
 
 
