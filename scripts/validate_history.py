@@ -66,8 +66,18 @@ SINCE = "2012-01-01"
 EDITS = 40
 """The last edits of a history whose files are cut before and after."""
 
+TRIED = RecommendRequest.model_fields["chunkers"].default
+"""The candidates of `recommend`."""
+
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
 """Chunkers of other people's search tools, as these ship."""
+
+HEADERS = (
+    "ast:header=path",
+    "ast:header=scope",
+    *(f"{name}:header=stem" for name in ("fixed", "recursive", "langchain")),
+)
+"""Headers that `recommend` does not try."""
 
 
 def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequence[str]) -> None:
@@ -82,7 +92,7 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         benchmark = with_tests(benchmark_of(history, questions, name), tests)
         edits, head = edits_of(history, EDITS), history.head
     read = monotonic() - started
-    candidates = _candidates(benchmark, chunkers or (*RecommendRequest.model_fields["chunkers"].default, *TOOLS))
+    candidates = _candidates(benchmark, chunkers or (*TRIED, *TOOLS, *HEADERS))
     facts: dict[str, Any] = {
         "name": name,
         "head": head,
@@ -190,7 +200,7 @@ def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
     stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
     facts = [json.loads(str(one["facts"])) for one in stored]
     everywhere = set.intersection(*({*of_one["labels"]} for of_one in facts))
-    common = [label for label in facts[0]["labels"] if label in everywhere - {*TOOLS}]
+    common = [label for label in facts[0]["labels"] if label in everywhere and label.partition(" at ")[0] in TRIED]
     histories = []
     for arrays, fact in zip(stored, facts, strict=True):
         columns = [fact["labels"].index(label) for label in common]
@@ -329,10 +339,9 @@ def _not_in_all(folder: Path) -> None:
     """Print pasted settings that failed on a file of some histories, over the others: their lead on the default."""
     stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
     labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
-    tried = RecommendRequest.model_fields["chunkers"].default
     print(f"\nsettings that failed in at least one of the {len(labels)} repositories, measured on the others")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
-        if all(label in of_one for of_one in labels) or label not in tried:
+        if all(label in of_one for of_one in labels) or label not in TRIED:
             continue
         leads = [
             float(one[GOLDS[0]][:, names.index(label)].mean() - one[GOLDS[0]][:, names.index("ast at 1,000")].mean())

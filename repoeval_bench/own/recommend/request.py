@@ -34,7 +34,10 @@ class RecommendRequest(DataRequest):
             also="-c",
             spelled="--chunker",
         ),
-    ] = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "functions", *PASTED)
+    ] = (
+        *("fixed", "ast", "ast:header=stem", "recursive", "window", "chonkie", "langchain", "llama-index", "functions"),
+        *PASTED,
+    )
     current: Annotated[
         str | None,
         Flag("The chunker that you use now, with all its options; the answer says if switching is worth it.", "SPEC"),
