@@ -16,11 +16,10 @@ from numpy.typing import NDArray
 from scipy.stats import t
 
 from repoeval_bench.analysis.comparable import headline_measure
-from repoeval_bench.analysis.evidence import SIZES
+from repoeval_bench.analysis.evidence import SIZES, known_name
 from repoeval_bench.analysis.shrinkage import smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.own.recommend.request import PASTED
 from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.records import MANIFEST
@@ -28,7 +27,7 @@ from repoeval_bench.runs.view import RunView
 
 FloatArray = NDArray[np.float64]
 
-CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index")
+CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "ast:header=stem")
 GOLDS = ("lines", "exact", "definitions")
 LEAST_TAU = 0.005
 CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
@@ -78,7 +77,7 @@ def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
 def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
     by_name: defaultdict[str, list[RunView]] = defaultdict(list)
     for run in runs:
-        by_name[Spec.parse(run.metrics.chunker).name].append(run)
+        by_name[known_name(run.metrics.chunker)].append(run)
     by_candidate = {
         (name, size): run
         for name, of_name in by_name.items()

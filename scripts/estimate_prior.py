@@ -38,7 +38,7 @@ from _priors import (
     tau_around_others,
 )
 
-from repoeval_bench.analysis.evidence import SIZES
+from repoeval_bench.analysis.evidence import SIZES, known_name
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.core.spec import Spec
 
@@ -69,7 +69,7 @@ def dense_means(protocol: str) -> tuple[list[float | None], float]:
     by_set: defaultdict[str, dict[tuple[str, int], float]] = defaultdict(dict)
     with LEADERBOARD.open(encoding="utf-8") as stream:
         for row in csv.DictReader(stream):
-            name = Spec.parse(row["chunker"]).name
+            name = known_name(row["chunker"])
             if (row["protocol"], Spec.parse(row["retriever"]).name) == (protocol, "dense"):
                 size = min(SIZES, key=lambda nominal: abs(log(float(row["mean characters"]) / nominal)))
                 by_set[row["dataset"]][name, size] = float(row["score"])

@@ -180,7 +180,7 @@ def answers() -> None:
         groups["headers"] = (
             points + "the same chunks without a header",
             [(label, lead(all_bm25[label], bm25[re.sub(f"{HEADER}\\w+", "", label)])) for label in with_header],
-            "A header before each chunk of ast (BM25)",
+            "A header before each chunk (BM25)",
         )
     others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
     if others:

@@ -110,7 +110,8 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         labels, tables, columns = _scores(benchmark, golds, candidates, Path(runs))
         arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
         facts["labels"] = labels
-        by_label = {one.label: new_chunks(one.spec, edits) for one in candidates if edits and not chunkers}
+        priced = [one for one in candidates if edits and not chunkers and one.name not in HEADERS]
+        by_label = {one.label: new_chunks(one.spec, edits) for one in priced}
         facts["edits"] = len(edits)
         new = {label: [round(one.share, 4), round(one.nws, 1)] for label, one in by_label.items() if one}
         facts["edited"] = [new.get(label) for label in labels]
@@ -120,9 +121,9 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         if retriever == "bm25" and not chunkers:
             try:
                 request = RunRequest(protocol="docstring", retriever=retriever)
-                labels, (arrays["docstring"],), _ = _scores(
-                    tree, [request], [one for one in candidates if one.size], Path(runs), sample=300
-                )
+                # Under docstrings a header finds no more (docs/chunkers.md).
+                of_size = [one for one in candidates if one.size and ":" not in one.name]
+                labels, (arrays["docstring"],), _ = _scores(tree, [request], of_size, Path(runs), sample=300)
                 facts["docstring_labels"] = labels
             except BenchError as error:
                 facts["docstring_error"] = str(error)

@@ -73,6 +73,17 @@ DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
 MODEL_DEFAULT = SizedChunker(name="ast", size=500, spec="ast:max_nws=630")
 
 
+HEADER = "stem"
+"""The kind of header that is tried before the chunks of `ast`, and before those of the current chunker."""
+
+
+def with_header(spec: str) -> str:
+    """Return a spec with this header; one that has a header already stays as it is."""
+    parsed = Spec.parse(spec)
+    params = parsed.params if "header" in parsed.params else {**parsed.params, "header": HEADER}
+    return str(Spec(parsed.name, parsed.target, params))
+
+
 class Evidence(Record):
     """The scores of the candidates under one protocol and retriever; candidates are named by their labels.
 
@@ -127,6 +138,8 @@ class Current(Record):
 
     label: str
     gains: tuple[Gain, ...] = ()
+    header_gains: tuple[Gain, ...] = ()
+    """What its own chunks gain by a header of the kind `HEADER`; none if it has a header, or can have none."""
 
     @property
     def is_worse(self) -> bool:
@@ -319,7 +332,8 @@ def evidence_of(
     joined = together([run.scores for run in runs])
     scores, table = joined[0], np.column_stack([of_run.values[measure] for of_run in joined])
     sample = Sample.of(table, scores.clusters, scores.repos, over)
-    costs = [READ * sizes.mean * tokens_per_nws if (sizes := run.metrics.chunk_nws) else None for run in runs]
+    read = [run.metrics.chunk_nws for run in runs]
+    costs = [READ * sizes.read * tokens_per_nws if sizes else None for sizes in read]
     prior = _prior(reference_sets, language, request, [candidate for candidate, _ in finished])
     posterior = shrink(sample, prior, labels, costs)
     evidence = Evidence(
@@ -354,8 +368,14 @@ def provisional_choice(
 def _prior(
     reference_sets: ReferenceSets, language: str, request: RunRequest, chunkers: Sequence[SizedChunker]
 ) -> Prior:
-    candidates = [(Spec.parse(candidate.name).name, candidate.size or candidate.like) for candidate in chunkers]
+    candidates = [(known_name(candidate.name), candidate.size or candidate.like) for candidate in chunkers]
     return reference_sets.prior(language, request.protocol, _ranked_by(request), candidates)
+
+
+def known_name(spec: str) -> str:
+    """Return the chunker of a spec with its header, as reference sets name candidates."""
+    parsed = Spec.parse(spec)
+    return f"{parsed.name}:header={header}" if (header := parsed.params.get("header")) else parsed.name
 
 
 def _ranked_by(request: RunRequest) -> str:
@@ -402,7 +422,9 @@ def conclude(
         languages=languages,
         evidence=tuple(_with_tests(one, decision.choice.name) for one in enough),
         decision=decision,
-        current=_current(enough, current, decision.choice.name) if current in posterior.names else None,
+        current=_current(enough, candidates[current], decision.choice.name, candidates)
+        if current in posterior.names
+        else None,
         candidates=all_candidates,
         setups=_setups(ranked, all_candidates, languages),
         few=few,
@@ -475,23 +497,34 @@ def _with_tests(measured: Measured, choice: str) -> Evidence:
     )
 
 
-def _current(measured: Sequence[Measured], current: str, choice: str) -> Current:
-    """Compare the choice with the current candidate, protocol by protocol, over clusters of queries."""
-    if current == choice:
-        return Current(label=current)
+def _current(
+    measured: Sequence[Measured], current: SizedChunker, choice: str, candidates: Mapping[str, SizedChunker]
+) -> Current:
+    """Compare the choice, and the current candidate with a header, with the current one."""
+    headed = {one.label for one in candidates.values() if one.spec == with_header(current.spec)} - {current.label}
+    return Current(
+        label=current.label,
+        gains=() if current.label == choice else _gains(measured, choice, current.label),
+        header_gains=_gains(measured, *headed, current.label) if headed - {choice} else (),
+    )
+
+
+def _gains(measured: Sequence[Measured], label: str, over: str) -> tuple[Gain, ...]:
+    """Compare two candidates protocol by protocol, over clusters of queries; nothing if one was not tried."""
     gains = []
     for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
         of_protocol = [one for one in measured if one.evidence.protocol == protocol]
-        measure, over = of_protocol[0].evidence.measure, of_protocol[0].evidence.over
-        labels = [current, choice]
-        runs = [one.runs[[*one.evidence.runs].index(label)] for one in of_protocol for label in labels]
-        joined = together([run.scores for run in runs])
+        by_label = [dict(zip(one.evidence.runs, one.runs, strict=True)) for one in of_protocol]
+        if not all(label in runs for runs in by_label):
+            continue
+        joined = together([runs[name].scores for runs in by_label for name in (over, label)])
+        measure, headline = of_protocol[0].evidence.measure, of_protocol[0].evidence.over
         # A query's score is its mean over the retrievers.
         values = [scores.values[measure] for scores in joined]
         table = np.column_stack([np.mean(values[first::2], axis=0) for first in (0, 1)])
-        (pair,) = leads(table, joined[0], labels, 0, measure=measure, over=over)
+        (pair,) = leads(table, joined[0], [over, label], 0, measure=measure, over=headline)
         gains.append(Gain(protocol=protocol, difference=pair.difference, ci=pair.ci))
-    return Current(label=current, gains=tuple(gains))
+    return tuple(gains)
 
 
 def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverScore, ...]:

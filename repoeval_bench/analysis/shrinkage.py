@@ -347,7 +347,9 @@ class ReferenceEdits(Record):
 
 
 class ReferenceSets(Record):
-    """All reference sets, with the commands that made them; `candidates` are chunkers at sizes in characters.
+    """All reference sets, with the commands that made them.
+
+    `candidates` are chunkers, or a chunker with a header (`ast:header=stem`), at sizes in characters.
 
     `noise` is protocol -> the lower triangle of the covariance of one query's scores, row by row.
     """
@@ -403,12 +405,13 @@ def prior_of(
     # A mixture's mean is the mean of its parts. Its variance adds the variance between the parts, so an unknown
     # candidate follows its own scores more.
     mean = of_means @ means
+    headers = np.array([_header_shares([*measured], name, size) for name, size in candidates]) @ means
     shares = np.array([_shares(known, name, size) for name, size in candidates])
     mixed = shares @ noise @ shares.T
     # The own part of each mixture, which it shares with no other candidate.
     own = shares @ np.diag(noise) - np.diag(mixed)
     return Prior(
-        mean=mean,
+        mean=mean + headers,
         deviation=np.sqrt(question.tau**2 + np.maximum(0, of_means @ means**2 - mean**2)),
         noise=mixed + np.diag(own),
     )
@@ -428,16 +431,23 @@ def _shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> Fl
             bin_size: beyond * share + (1 - beyond) * max(0.0, 1 - abs(steps - position))
             for position, (bin_size, share) in enumerate(of_size.items())
         }
-    is_same = [other == name for other, _ in known]
-    is_known = any(is_same)
-    # A chunker that is not known could be any of those that are.
-    names = len({other for other, _ in known})
-    return np.array(
-        [
-            of_size[bin_size] * (same if is_known else 1 / names)
-            for same, (_, bin_size) in zip(is_same, known, strict=True)
-        ]
-    )
+    names = {other for other, _ in known}
+    name = name if name in names else name.partition(":")[0]
+    # A chunker that is not known could be any of those that are, without a header.
+    parts = {name} if name in names else {other for other in names if ":" not in other}
+    return np.array([of_size[bin_size] / len(parts) if other in parts else 0.0 for other, bin_size in known])
+
+
+def _header_shares(known: Sequence[tuple[str, int]], name: str, size: int | None) -> FloatArray:
+    """Return what makes the mean lead of a candidate's header over none, float64 (n_known,), 0 in all.
+
+    That is its lead on the chunkers that were measured with it; one that was not measured leads by nothing.
+    """
+    names = {other for other, _ in known}
+    header = name.partition(":")[2]
+    headed = [other for other in names if header and name not in names and other.endswith(f":{header}")]
+    leads = [_shares(known, other, size) - _shares(known, other.partition(":")[0], size) for other in headed]
+    return np.asarray(np.mean(leads, axis=0) if leads else np.zeros(len(known)))
 
 
 def _square(rows: Sequence[Sequence[float]]) -> FloatArray:

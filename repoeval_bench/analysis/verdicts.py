@@ -247,7 +247,7 @@ def costs(runs: Sequence[RunView]) -> tuple[str, list[float | None]]:
     if len({of_run.embedder for of_run in metrics}) == 1 and None not in tokens:
         return "tokens", [None if size is None else READ * size.mean for size in tokens]
     if None not in nws:
-        return "characters", [None if size is None else READ * size.mean for size in nws]
+        return "characters", [None if size is None else READ * size.read for size in nws]
     return "", [None] * len(runs)
 
 

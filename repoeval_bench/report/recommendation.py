@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import comb
 from typing import Any
 
@@ -11,9 +11,12 @@ from pydantic import ConfigDict
 
 from repoeval_bench.analysis.evidence import (
     BASELINE,
+    HEADER,
     AboutCode,
+    Current,
     Default,
     Evidence,
+    Gain,
     Recommendation,
     RetrieverChoice,
     SizedChunker,
@@ -21,6 +24,7 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
+from repoeval_bench.chunkers.headers import KINDS
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
@@ -77,6 +81,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
     lines = [
         *(_current(recommendation, size) if recommendation.current else [f"Use {named}{size}."]),
         f"{_measured(recommendation, first.name)} {_risk(first)}",
+        *_header(recommendation, first.name),
         _based(recommendation),
         *_covers(recommendation),
         *_cost(recommendation),
@@ -104,22 +109,51 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     assert current is not None
     assert choice is not None
     if not current.gains:
-        return [f"Stay with {current.label}: no other candidate is expected to find more."]
-    gains = " and ".join(
-        f"{more_points(gain.difference).replace('point', 'percentage point')} of "
-        f"{_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
-        for gain in current.gains
-    )
+        return [f"Stay with {current.label}: no other candidate is expected to find more.", *_headed(current)]
+    gains = _found_more(current.gains)
     costs = _compared_costs(recommendation, current.label, choice.label)
     named = f"{described(choice)}{size}"
     takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
-        return [f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"]
+        switch = f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"
+        return [switch, *_headed(current)]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
         f"On your code and other repositories together, the best candidate is {named}: the choice below. "
         f"On your code it finds {gains}.{takes}",
+        *_headed(current),
     ]
+
+
+def _found_more(gains: Sequence[Gain]) -> str:
+    return " and ".join(
+        f"{more_points(gain.difference).replace('point', 'percentage point')} of "
+        f"{_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
+        for gain in gains
+    )
+
+
+def _headed(current: Current) -> list[str]:
+    """Return what a header alone gains, without switching."""
+    gains = current.header_gains
+    header = f"its file's name and folders (header={HEADER})"
+    return [f"Your current chunks, each after {header}, find {_found_more(gains)}."] if gains else []
+
+
+def _header(recommendation: Recommendation, label: str) -> list[str]:
+    """Return what the choice's header is, and what the same chunks find without it, if they were tried."""
+    candidate, current = recommendation.candidates[label], recommendation.current
+    named = Spec.parse(candidate.name)
+    kind = named.params.get("header")
+    if not kind:
+        return []
+    sentences = [f"Each chunk begins with a header: {KINDS[kind]}."]
+    params = {key: value for key, value in named.params.items() if key != "header"}
+    plain = replace(candidate, name=str(Spec(named.name, named.target, params))).label
+    if plain in recommendation.evidence[0].means and not (current and current.label == plain):
+        less = more_points(recommendation.mean(plain) - recommendation.mean(label))
+        sentences.append(f"Without it, the same chunks find {less}.")
+    return [" ".join([*sentences, "Any chunker can have such a header."])]
 
 
 def _found_by(protocol: str) -> str:
@@ -145,15 +179,19 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     """Return what the choice costs less, or more, than the current chunker: tokens, and embedding per edit."""
     parts = []
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
-    if now and then:
-        less = 1 - then / now
-        parts.append(f"it needs {_percent(abs(less))} {'fewer' if less >= 0 else 'more'} tokens per query")
+    if now and then and (needs := _less(now, then, "fewer")):
+        parts.append(f"it needs {needs} tokens per query")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
-    if old and new is not None:
-        less = 1 - new / old
-        parts.append(f"after an edit, {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is embedded again")
+    if old and new is not None and (again := _less(old, new, "less")):
+        parts.append(f"after an edit, {again} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
+
+
+def _less(old: float, new: float, word: str) -> str:
+    """Return by how much a cost falls or rises; nothing for less than half a percent."""
+    less = 1 - new / old
+    return f"{_percent(abs(less))} {word if less > 0 else 'more'}" if abs(less) >= 0.005 else ""
 
 
 def _cost(recommendation: Recommendation) -> list[str]:

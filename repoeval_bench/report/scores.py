@@ -148,7 +148,7 @@ def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> lis
 
 def too_short(metrics: Metrics) -> str:
     """Return a note if the ranked chunks have fewer characters than the areas go up to; "" if they have enough."""
-    most, size = BUDGETS[-1], metrics.chunk_nws.mean if metrics.chunk_nws else 0.0
+    most, size = BUDGETS[-1], metrics.chunk_nws.read if metrics.chunk_nws else 0.0
     areas = [name for name in ("definition_recall_auc", "line_recall_auc") if name in metrics.micro]
     of_repository = metrics.counts.chunks / max(1, len(metrics.per_repo))
     if not areas or metrics.around or of_repository <= metrics.k or not 1 <= size < most / metrics.k:

@@ -45,8 +45,10 @@ class Corpus:
         return sum(map(len, self.chunks.values()))
 
     def sizes(self) -> dict[str, float]:
-        """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank); zeros for no chunk."""
-        return summarize([count_nws(chunk.text) for chunk in chain.from_iterable(self.chunks.values())])
+        """Realised chunk sizes in nws: mean, median, p95 and max (nearest rank), mean header; zeros for no chunk."""
+        chunks = [*chain.from_iterable(self.chunks.values())]
+        headers = sum(chunk.added_nws for chunk in chunks) / max(1, len(chunks))
+        return summarize([count_nws(chunk.text) for chunk in chunks]) | {"header": round(headers, 1)}
 
     @property
     def n_duplicates(self) -> int:

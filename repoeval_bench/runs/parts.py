@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from repoeval_bench.core.errors import OR_SKIP, LanguageError, UsageError, all_mistakes
 from repoeval_bench.core.files import HASHES
 from repoeval_bench.core.notices import NOTICES
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.protocols.protocol import PROTOCOLS, Protocol
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, ResolvedRetriever, choose_retriever
@@ -128,8 +129,11 @@ def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the specs whose packages are installed; a notice says what each of the others needs."""
     present = []
     for spec in specs:
+        parsed = Spec.parse(spec)
+        # A header is no option of a chunker's own class, and packages depend on none.
+        named = Spec(parsed.name, parsed.target, {}) if kind == "chunker" else parsed
         try:
-            kinds()[kind].choose(spec).check_installed()
+            kinds()[kind].choose(named).check_installed()
         except UsageError as error:
             NOTICES.info(f"left out: {error}")
         else:

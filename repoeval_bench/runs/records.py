@@ -221,6 +221,13 @@ class Sizes(Record):
     median: Count
     p95: Count
     max: Count
+    header: float = 0.0
+    """Mean characters of the headers, which are not counted above."""
+
+    @property
+    def read(self) -> float:
+        """Mean characters that a reader of a chunk reads."""
+        return self.mean + self.header
 
 
 class Averages(Record):

@@ -11,6 +11,7 @@ from repoeval_bench.own.recommend.recommendation import about, read_reference_se
 from repoeval_bench.own.recommend.request import PASTED
 from support.written import benchmark, sources
 
+HEADED = "ast:header=stem"
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
 
 
@@ -42,7 +43,7 @@ def test_declarations_do_not_decide_the_main_language(files, language):
 def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference_sets):
     """By BM25 with every candidate; by the model not those that were not measured with it. Commits ask hybrid too."""
     chunkers = {name for name, _ in reference_sets.candidates}
-    assert {"fixed", "ast", "recursive", "window", *(row.name for row in CHUNKERS if row.pasted)} == chunkers
+    assert {"fixed", "ast", HEADED, "recursive", "window", *(row.name for row in CHUNKERS if row.pasted)} == chunkers
     for reference_set in reference_sets.sets:
         assert {(question.protocol, question.retriever) for question in reference_set.questions} == {
             *(("commits", retriever) for retriever in ("bm25", "dense", "hybrid")),
@@ -50,8 +51,8 @@ def test_each_reference_set_has_the_three_questions_of_both_retrievers(reference
         }
         for item in reference_set.questions:
             known = [mean for mean in item.means if mean is not None]
-            assert len(item.means) == len(reference_sets.candidates) == 21
-            assert len(known) == (21 if item.retriever == "bm25" else 15)
+            assert len(item.means) == len(reference_sets.candidates) == 24
+            assert len(known) == (24 if item.retriever == "bm25" else 18 if item.protocol == "commits" else 15)
             assert sum(known) == pytest.approx(0, abs=1e-3)
             assert 0.005 <= item.tau < 0.05
 
@@ -94,7 +95,8 @@ def test_a_candidate_that_the_set_has_is_what_was_measured(reference_sets):
 def test_an_unknown_chunker_is_one_of_the_known_nobody_knows_which(reference_sets):
     question = next(q for q in reference_sets.of_language("python").questions if q.protocol == "docstring")
     result = reference_sets.prior("python", "docstring", question.retriever, [("mine", 500), *KNOWN])
-    of_size = [mean for mean, (_, size) in zip(question.means, reference_sets.candidates, strict=True) if size == 500]
+    pairs = zip(question.means, reference_sets.candidates, strict=True)
+    of_size = [mean for mean, (name, size) in pairs if size == 500 and name != HEADED]
     assert result.mean[0] == pytest.approx(np.mean(of_size))
     assert result.deviation[0] == pytest.approx(np.hypot(question.tau, np.std(of_size)))
     assert result.deviation[0] > result.deviation[1]
@@ -112,6 +114,25 @@ def test_a_candidate_that_the_model_did_not_rank_is_one_of_those_it_did(referenc
     assert result.deviation[0] > result.deviation[1] == pytest.approx(question.tau)
     at = reference_sets.candidates.index(("langchain", 1000))
     assert result.noise[0, 0] == pytest.approx(reference_sets.noise["uses"][at][at])
+
+
+def test_a_header_is_expected_to_do_what_it_did_before_the_chunks_of_ast(reference_sets):
+    """Of a chunker that was measured without it; a header that was not measured is expected to do nothing."""
+    candidates = [
+        ("ast", 1000),
+        (HEADED, 1000),
+        ("fixed", 1000),
+        ("fixed:header=stem", 1000),
+        ("fixed:header=path", 1000),
+    ]
+    ast, headed, fixed, like_it, other = reference_sets.prior("go", "commits", "bm25", candidates).mean
+    assert headed - ast > 0.01
+    assert like_it - fixed == pytest.approx(headed - ast)
+    assert other == fixed
+    mine, plain = reference_sets.prior("go", "commits", "bm25", [("mine:header=stem", 500), ("mine", 500)]).mean
+    assert mine > plain
+    by_model = reference_sets.prior("go", "uses", "dense", [("ast", 500), (HEADED, 500)]).mean
+    assert by_model[0] == by_model[1]
 
 
 def test_a_size_between_two_is_between_them_and_less_certain(reference_sets):

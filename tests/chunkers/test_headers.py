@@ -13,6 +13,7 @@ from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
+from repoeval_bench.runs.parts import installed
 from support.plug_ins import DOCS
 
 TEXT = (
@@ -92,6 +93,10 @@ def test_a_header_is_an_option_of_every_built_in_chunker():
     assert [chunk.lines for chunk in headed.chunk(file)] == [chunk.lines for chunk in plain.chunk(file)]
     assert {chunk.header for chunk in headed.chunk(file)} == {"# pkg/a.py\n"}
     assert make_chunker("fixed:header=none").spec == make_chunker("fixed").spec
+
+
+def test_a_header_needs_no_package() -> None:
+    assert installed("chunker", ["ast:header=stem"]) == ("ast:header=stem",)
 
 
 def test_stem_names_the_file_twice_and_three_folders() -> None:

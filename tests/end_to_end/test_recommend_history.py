@@ -120,6 +120,22 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         assert " text is embedded again." in text
 
 
+def test_a_header_is_tried_before_the_current_chunks(answered):
+    """What it finds more is said, and a reader of a chunk pays for it."""
+    _, result, _ = answered
+    headed = f"{CURRENT},header=stem"
+    (evidence,) = result["evidence"]
+    means = evidence["means"]
+    text = " ".join(result["answer"])
+    if result["choice"]["name"] == headed:
+        assert "Each chunk begins with a header: the file's name twice" in text
+    else:
+        (gain,) = result["current"]["header_gains"]
+        assert gain["difference"] == pytest.approx(means[headed] - means[CURRENT])
+        assert "Your current chunks, each after its file's name and folders (header=stem), find " in text
+    assert evidence["tokens"][headed] > evidence["tokens"][CURRENT] + 10
+
+
 def test_every_candidate_has_its_costs(answered):
     """The table's numbers are those of the record, the chunks those of the code as it is now."""
     out, result, _ = answered

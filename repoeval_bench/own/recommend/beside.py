@@ -116,7 +116,7 @@ def new_chunks(spec: str, edits: Sequence[FileEdit]) -> NewChunks | None:
 
     def chunks(path: str, text: str) -> list[str]:
         if (path, text) not in cut:
-            cut[path, text] = [chunk.text for chunk in chunks_of(SourceFile("", path, text), chunker)]
+            cut[path, text] = [chunk.embed_text for chunk in chunks_of(SourceFile("", path, text), chunker)]
         return cut[path, text]
 
     new: list[str] = []
@@ -252,7 +252,7 @@ def _readings(run: RunView, request: RunRequest, plan: Plan, tokens: float | Non
     measure, sizes = run.metrics.headline_measure or "", run.metrics.chunk_nws
     if sizes is None or not measure.endswith("_auc"):
         return ()
-    at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.mean)}" for depth in DEPTHS}
+    at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.read)}" for depth in DEPTHS}
     scores = _rescored(run, request, plan, [*at.values()])
     repos = dict(zip(run.scores.query_ids, run.scores.repos, strict=True))
     columns = {name: values.tolist() for name, values in scores.values.items()}

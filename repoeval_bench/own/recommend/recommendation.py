@@ -18,6 +18,7 @@ from repoeval_bench.analysis.evidence import (
     evidence_of,
     provisional_choice,
     with_default,
+    with_header,
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
@@ -148,13 +149,13 @@ def recommend(
     check_recommendation(request, home, problems, settings)
     problems.check()
     if tasks and max(tasks.values()) < FEWEST_TASKS:
-        of_size = sized(benchmark, (), SIZES, current=request.current)[0]
+        of_size = sized(benchmark, (), SIZES, current=_now(request))[0]
         now = next((one for candidates in of_size for one in candidates), None)
         return without_runs(code, request, tuple(skipped), tasks, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
-        benchmark, request.chunkers, request.sizes or SIZES, pool, current=request.current
+        benchmark, request.chunkers, request.sizes or SIZES, pool, current=_now(request)
     )
     skipped += [*unsuited, *failures]
     _check_choice(by_size, len(_tried(request)), [*unsuited, *failures])
@@ -196,6 +197,16 @@ def recommend(
     if deadline is None or clock() < deadline:
         answer = with_retrievers(answer, benchmarks, answering.runs, names, **where)
     return remember(answer, results)
+
+
+def _now(request: RecommendRequest) -> list[str]:
+    """Return the current chunker, and the same with a header if it can have one; none if none was named."""
+    names = [request.current] if request.current else []
+    for name in [with_header(name) for name in names]:
+        with suppress(UsageError):  # another package's chunker
+            make_chunker(name)
+            names += [name] if name not in names else []
+    return names
 
 
 def _benchmarks(

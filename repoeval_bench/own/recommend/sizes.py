@@ -40,12 +40,12 @@ def sized(
     sizes: Sequence[int],
     executor: Executor = IN_PROCESS,
     *,
-    current: str | None = None,
+    current: Sequence[str] = (),
 ) -> tuple[list[list[SizedChunker]], list[str], list[str]]:
     """Return (candidates by size, lines on those left out, lines on those that failed on a file).
 
-    A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. The
-    `current` chunker is in the middle one, as it is. Sizes above the largest file become that file's size, with a line
+    A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. `current`
+    ones are in the middle one, as they are. Sizes above the largest file become that file's size, with a line
     for each. A chunker that does not know a language of the code is left out.
     """
     cutters = {name: make_chunker(name) for name in chunkers}
@@ -59,7 +59,7 @@ def sized(
     matches, failures = _matches([name for name in cutters if name not in unknown], cutters, targets, files, executor)
     matched = {match.spec for of_chunker in matches.values() for match in of_chunker}
     names = [name for name in cutters if name not in (BASELINE, *unknown, *matches, *failures)]
-    as_written = [*dict.fromkeys([*names, *filter(None, [current])])]
+    as_written = [*dict.fromkeys([*names, *current])]
     # Cut by the workers, which have loaded the libraries of other frameworks: this process would take seconds to.
     where = executor if all(is_parallel(make_chunker(name).spec) for name in as_written) else IN_PROCESS
     sized_like = partial(_like, files=files, sizes=[*by_size], targets=targets)
@@ -87,9 +87,12 @@ def sized(
             elif reason:
                 skipped.append(f"{name} at {size:,}: {reason}")
             seen.add(spec)
-    if current and (now := make_chunker(current)).spec not in seen:
-        middle = by_size[sorted(by_size)[len(by_size) // 2]]
-        middle.append(SizedChunker(name=current, size=None, spec=now.spec, like=like[current]))
+    middle = by_size[sorted(by_size)[len(by_size) // 2]]
+    middle += [
+        SizedChunker(name=name, size=None, spec=spec, like=like[name])
+        for name in current
+        if (spec := make_chunker(name).spec) not in seen
+    ]
     reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
     return [of_size for of_size in by_size.values() if of_size], skipped, reasons
 
