@@ -1,7 +1,5 @@
 """The option `language`: the language in which a file is cut, and a library's name for it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module

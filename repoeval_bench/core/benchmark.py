@@ -1,11 +1,11 @@
-"""Tasks, their queries, and the benchmark: tasks with the files of their repositories."""
+"""Tasks, and the benchmark: tasks with the files of their repositories."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.places import Gold
-from repoeval_bench.core.run import Fact
+from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import UsedDefinition
@@ -73,15 +73,6 @@ class Task:
     def context_span(self) -> LineSpan:
         """Gold `context`: [c, h+n)."""
         return LineSpan(self.context_start, self.body.end)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The text that the retriever gets for one task; `query_id` is the task's id."""
-
-    query_id: str
-    repo: str
-    text: str
 
 
 TESTS = {

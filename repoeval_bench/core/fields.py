@@ -15,8 +15,7 @@ from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import SpecError, nearest
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

@@ -15,15 +15,14 @@ from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from repoeval_bench.core.benchmark import Benchmark, Query, Task
-from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.errors import UsageError, all_mistakes, nearest, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.places import Place, join
-from repoeval_bench.core.run import Fact
+from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, Line
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.assembly import with_fingerprint

@@ -12,10 +12,9 @@ import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from, rank_column

@@ -15,11 +15,10 @@ import numpy as np
 from annotated_types import Ge
 from pydantic import AfterValidator
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule

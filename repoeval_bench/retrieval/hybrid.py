@@ -7,10 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Embedder, Retriever
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank

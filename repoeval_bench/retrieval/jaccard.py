@@ -6,9 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank

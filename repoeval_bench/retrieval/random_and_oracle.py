@@ -7,9 +7,8 @@ from typing import Annotated
 
 from annotated_types import Ge
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Query, Run
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank, visible
 from repoeval_bench.retrieval.registry import RETRIEVERS
 

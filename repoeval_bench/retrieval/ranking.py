@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.run import Ranking
+from repoeval_bench.core.run import Query, Ranking
 from repoeval_bench.core.source import Chunk
 
 IntArray = NDArray[np.int64]

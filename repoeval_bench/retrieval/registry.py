@@ -9,11 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank

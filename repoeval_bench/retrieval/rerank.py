@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.core.terms import TOKENIZERS, dice
 from repoeval_bench.embedding.device import DeviceName

@@ -12,10 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError
+from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError, nearest
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.registry import entry_points, extension
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.parts import store_url

@@ -6,10 +6,9 @@ from functools import partial
 from math import inf
 from typing import Self
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.parts import Embedder, Retriever, Role
-from repoeval_bench.core.run import Fact, Qrels, Run
+from repoeval_bench.core.run import Fact, Qrels, Query, Run
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.protocol import Protocol

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import packed, sha256_text, write_atomic
+from repoeval_bench.core.files import packed, sha256_text, short_hash, write_atomic
 from repoeval_bench.core.source import readable
-from repoeval_bench.core.spec import Spec, short_hash
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs import records
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.run import Query
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.terms import TOKENIZERS, Tokenizer, identifiers, words

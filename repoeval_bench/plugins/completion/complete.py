@@ -18,12 +18,12 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import Spec, short_hash, slug
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache

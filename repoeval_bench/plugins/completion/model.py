@@ -9,11 +9,11 @@ from annotated_types import Ge
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers, check_no_key, server_address
-from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
+from repoeval_bench.core.errors import CacheError, CompletionError, SpecError, nearest
 from repoeval_bench.core.fields import Doc, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
 

@@ -16,8 +16,7 @@ from repoeval_bench.cli.console import echo, print_json
 from repoeval_bench.cli.options import INPUT, json_option, measures_option, note, out_option
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs import import_gold
