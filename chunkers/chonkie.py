@@ -16,10 +16,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -51,7 +50,7 @@ class ChonkieChunker(Peer):
     kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
         "code"
     )
-    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = 2048
+    chunk_size: Annotated[Positive, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = 2048
     language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
 
     def check(self) -> None:

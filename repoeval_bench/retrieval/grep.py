@@ -12,11 +12,10 @@ from time import perf_counter
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural, Positive
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
@@ -57,8 +56,8 @@ class GrepRetriever:
         chunks: Chunks,
         own: Chunks,
         *,
-        keywords: Annotated[int, Ge(1), Doc("words that are looked for, the rarest that occur")] = 8,
-        hits: Annotated[int, Ge(1), Doc("units of a keyword that count, the first by file and line")] = 200,
+        keywords: Annotated[Positive, Doc("words that are looked for, the rarest that occur")] = 8,
+        hits: Annotated[Positive, Doc("units of a keyword that count, the first by file and line")] = 200,
         around: Annotated[
             str,
             AfterValidator(read_rule),
@@ -68,7 +67,7 @@ class GrepRetriever:
             ),
         ] = NOTHING,
         read: Annotated[
-            int, Ge(0), Doc("units to read before a second round, which looks for their rarest words; 0: one round")
+            Natural, Doc("units to read before a second round, which looks for their rarest words; 0: one round")
         ] = 0,
     ) -> None:
         rule = Expansion.parse(around)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge
 
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Query, Ranking, Run
@@ -39,7 +39,7 @@ def rerank(
     inner: ResolvedSpec,
     scorer: PairScorer | None,
     *,
-    k_raw: Annotated[int, Ge(1), Doc("how many of the first stage's best are ranked again")] = 100,
+    k_raw: Annotated[Positive, Doc("how many of the first stage's best are ranked again")] = 100,
     first: Annotated[
         Literal["dense", "bm25", "hybrid", "jaccard", "grep", "random"], Doc("the first stage, with its usual options")
     ] = "dense",

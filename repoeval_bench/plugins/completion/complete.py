@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import click
-from annotated_types import Ge
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
@@ -18,6 +17,7 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.fields import Natural, Positive
 from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
@@ -61,10 +61,10 @@ class CompletionRequest(Request):
         tuple[Context, ...],
         Flag("Context above the code: none or retrieved; may be repeated.", "KIND", spelled="--context"),
     ] = ("retrieved",)
-    budget: Annotated[
-        int, Ge(0), Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")
-    ] = 2000
-    concurrency: Annotated[int, Ge(1), Flag("Requests at a time.", "N")] = 8
+    budget: Annotated[Natural, Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")] = (
+        2000
+    )
+    concurrency: Annotated[Positive, Flag("Requests at a time.", "N")] = 8
 
 
 def prompts_of(

@@ -12,12 +12,10 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 
 # It parses its "typescript" with the grammar of TSX.
@@ -30,7 +28,7 @@ class AstchunkChunker(Peer):
     """The cAST authors' own package (extra `astchunk`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "astchunk"
-    max_chunk_size: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500
+    max_chunk_size: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = 1500
     language: Annotated[
         Literal["auto", "python", "java", "csharp", "typescript", "tsx"], Doc("auto: by the file's name; or a grammar")
     ] = "auto"

@@ -14,9 +14,8 @@ from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -27,8 +26,8 @@ class ChunkhoundChunker(Peer):
     """ChunkHound's parser (extra `chunkhound`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "chunkhound"
-    max_chunk_size: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = 1200
-    min_chunk_size: Annotated[Size, Doc("a chunk with fewer is not halved")] = 50
+    max_chunk_size: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = 1200
+    min_chunk_size: Annotated[Positive, Doc("a chunk with fewer is not halved")] = 50
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""

@@ -13,9 +13,8 @@ from typing import Annotated, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 
 
@@ -25,7 +24,7 @@ class SembleChunker(Peer):
     """Semble's chunker (extra `semble`); Semble itself cuts at 750 bytes."""
 
     name: ClassVar[str] = "semble"
-    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
+    chunk_size: Annotated[Positive, Doc("bytes of a chunk, whitespace included")] = 2000
     language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
