@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
+from repoeval_bench.chunkers._syntax import PACK_NAMES, library_parser
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc, Positive
@@ -47,6 +47,7 @@ class ChonkieChunker(Peer):
     """
 
     name: ClassVar[str] = "chonkie"
+    names: ClassVar = PACK_NAMES
     kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
         "code"
     )
@@ -70,7 +71,7 @@ class ChonkieChunker(Peer):
 
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
-        return library_language(file, self.language, PACK_NAMES, self.name) if self.kind == "code" else ""
+        return Peer.language_in(self, file) if self.kind == "code" else ""
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call that `spans` makes."""

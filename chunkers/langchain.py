@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.fields import Doc, Natural, Positive
@@ -48,6 +47,7 @@ class LangchainChunker(Peer):
     """
 
     name: ClassVar[str] = "langchain"
+    names: ClassVar = _NAMES
     # On Python the chunks are of about the size of those of `ast:max_nws=1500`.
     chunk_size: Annotated[Positive, Doc("characters of a chunk, whitespace included")] = 2200
     chunk_overlap: Annotated[Natural, Doc("characters that a chunk may repeat of the one before it")] = 0
@@ -71,10 +71,6 @@ class LangchainChunker(Peer):
         """Return the spans of the library's strings."""
         splitter = _library(self.chunk_size, self.chunk_overlap, self.language_in(file))
         return spans_in_order(file.text, splitter.split_text(file.text), self.chunk_overlap)
-
-    def language_in(self, file: SourceFile) -> str:
-        """Return the library's name for the file's language; a LanguageError if it has none."""
-        return library_language(file, self.language, _NAMES, self.name)
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LangChain's own defaults, which leave out the blanks at the ends of chunks."""
