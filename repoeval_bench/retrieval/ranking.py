@@ -1,14 +1,16 @@
 """The chunks that a query may see, and the ONE sort: afterwards position is rank, and nothing sorts again."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.run import Query, Ranking
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 
 IntArray = NDArray[np.int64]
@@ -66,6 +68,17 @@ def _rounded(scores: FloatArray) -> FloatArray:
     for index in np.flatnonzero(~sure).tolist():
         rounded[index] = round(float(scores[index]), DIGITS) + 0.0
     return rounded
+
+
+def rank_each(queries: Sequence[Query], tag: str, rank_one: Callable[[Query], Ranking]) -> Run:
+    """Return the run of a retriever that ranks queries one by one, with the time that each took."""
+    rankings: dict[str, Ranking] = {}
+    latency: dict[str, float] = {}
+    for query in progress(queries, desc="retrieve", unit="queries"):
+        start = perf_counter()
+        rankings[query.query_id] = rank_one(query)
+        latency[query.query_id] = (perf_counter() - start) * 1000
+    return Run(tag=tag, rankings=rankings, latency_ms=latency)
 
 
 def differing_ranks(one: Ranking, other: Ranking, tolerance: float) -> list[int]:

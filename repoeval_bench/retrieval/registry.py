@@ -18,16 +18,6 @@ from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrieverRow(Row):
-    """A retriever as it is registered."""
-
-    @property
-    def vectors(self) -> bool:
-        """Return whether it compares vectors itself, as no first stage of it does."""
-        return self.inner is None and "embedder" in inspect.signature(self.part).parameters
-
-
 class PlugInRetriever:
     """A retriever of another package, whose results are checked and sorted as all rankings are."""
 
@@ -77,7 +67,7 @@ class PlugInScorer:
 RETRIEVERS = Kind(
     "retriever",
     "repoeval_bench.retrieval",
-    RetrieverRow,
+    Row,
     gives=("chunks", "own", "embedder", "ideal", "scorer", "inner"),
     offers=("search",),
     shown="search(self, queries, k, excluded), which gives a Run",
@@ -124,7 +114,9 @@ class ResolvedRetriever:
     @property
     def vectors(self) -> bool:
         """Return whether this retriever or its first stage compares vectors."""
-        return self.part.row.vectors or (self.first is not None and self.first.vectors)
+        if self.first:
+            return self.first.vectors
+        return "embedder" in inspect.signature(self.part.row.part).parameters
 
     @property
     def model(self) -> str:
