@@ -224,17 +224,15 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
 
 def _own_fields(task: Task, *, of_definitions: bool) -> dict[str, Any]:
     """The fields that only queries of some protocols have."""
-    fields: dict[str, Any] = {"definitions": _definitions(task)} if of_definitions else {}
+    fields: dict[str, Any] = {}
+    if of_definitions:
+        fields["definitions"] = tuple(
+            DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_gold_rows(gold))
+            for used, gold in used_of(task)
+        )
     if change := task.change:
         fields["commit"] = CommitRow(commit=change.commit, date=change.date, subject=change.subject)
     return fields
-
-
-def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
-    return tuple(
-        DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_gold_rows(gold))
-        for used, gold in used_of(task)
-    )
 
 
 def _gold_rows(gold: Gold) -> list[tuple[str, int, int]]:
