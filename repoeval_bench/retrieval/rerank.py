@@ -15,7 +15,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.core.terms import TOKENIZERS, dice
-from repoeval_bench.embedding.device import DeviceName
+from repoeval_bench.embedding.models import DeviceName
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_retriever
 
