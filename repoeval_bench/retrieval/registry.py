@@ -42,16 +42,12 @@ class PlugInRetriever:
         return rank(ranking, k)
 
 
-class PlugInScorer:
+class PlugInScorer(PairScorer):
     """A reranker of another package, which counts as reading texts whole and caching no scores."""
-
-    pairs = (0, 0)
-    n_cached = 0
 
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
-        self.identity: Mapping[str, Any] = getattr(inner, "identity", {})
-        """Facts that decide a score beside the two texts and the spec."""
+        self.identity = getattr(inner, "identity", {})
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text; MetricError where the plug-in fails or gives something else."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
@@ -84,18 +84,11 @@ class RerankRetriever:
 
 
 @RERANKERS.register(name="overlap", meaning="the code tokens that a chunk shares with the query; needs no model")
-class OverlapScorer:
+class OverlapScorer(PairScorer):
     """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
     def __init__(self) -> None:
         self._terms: dict[str, Counter[str]] = {}
-
-    identity: ClassVar[Mapping[str, Any]] = {}
-    """Nothing beside the retriever's spec."""
-    pairs = (0, 0)
-    """Texts are read whole and by no model."""
-    n_cached = 0
-    """Every score is computed."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""
