@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.uses import UsedDefinition
 
 

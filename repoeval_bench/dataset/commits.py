@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.repoeval import read_rows
 

@@ -19,10 +19,9 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import UsageError, all_mistakes, nearest, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.core.validation import STRICT, Line
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.assembly import with_fingerprint

@@ -21,9 +21,8 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk, SourceFile, chunk_id_at, chunk_id_of_task, count_nws
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import CharSpan, Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.protocols.uses import used_of

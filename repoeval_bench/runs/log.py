@@ -16,8 +16,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
-from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line, Plain
 from repoeval_bench.runs.records import Record
 

@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.places import Place, iou, join, without
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place, iou, join, without
 
 spans = st.tuples(st.integers(0, 12), st.integers(0, 6)).map(lambda pair: LineSpan(pair[0], sum(pair)))
 places = st.builds(Place, st.sampled_from("abc"), spans)

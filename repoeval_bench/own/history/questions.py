@@ -11,8 +11,7 @@ from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS

@@ -18,9 +18,8 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.places import Gold, Place, without
 from repoeval_bench.core.source import SourceFile, blanked
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, without
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.protocols.protocol import protocol
 
