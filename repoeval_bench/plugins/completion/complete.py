@@ -40,7 +40,7 @@ from repoeval_bench.runs.parts import shown_place, vectors_folder
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import DataRequest, Flag, Request
-from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
+from repoeval_bench.runs.store import check_writable, jsonl, write_folder
 from repoeval_bench.runs.view import RunView
 
 Context = Literal["none", "retrieved"]
@@ -200,16 +200,17 @@ def _save(
     shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
     provenance = {"created": created, "completion": settings, "code": code_state(), "versions": versions()}
     stored = {file: (run.folder / file).read_bytes() for file in (SOURCES, CHUNKS, QUERIES)}
-    files = RunFiles(
+    folder = write_folder(
+        out / run_id,
         manifest=run.manifest.model_copy(update={"run_id": run_id, **provenance}),
         metrics=_metrics(run.metrics, queries).model_copy(update=shown),
         queries=queries,
         timings=[*run.rows(records.TIMINGS, records.TimeRow), timing],
         qrels=run.text(records.QRELS),
         log=run.text(records.RETRIEVED),
-        inspection=stored | {records.COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
+        others=stored | {records.COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
     )
-    return RunView(write_folder(out / run_id, files))
+    return RunView(folder)
 
 
 def _queries(run: RunView, rows: Sequence[records.CompletionRow], scores: RunScores) -> list[records.QueryRow]:

@@ -25,7 +25,7 @@ from repoeval_bench.runs import records
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
+from repoeval_bench.runs.store import check_writable, jsonl, write_folder
 from repoeval_bench.runs.trec import format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
@@ -145,7 +145,8 @@ class _Import:
         for _ in run_lines(rankings, self.first.system):
             pass
         qrels, factor = format_qrels(self.judgements.gains)
-        content = RunFiles(
+        folder = write_folder(
+            results / self.run_id,
             manifest=self.manifest(created, factor),
             metrics=self.metrics(),
             queries=self.query_rows(),
@@ -153,7 +154,7 @@ class _Import:
             qrels=qrels,
             log=(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]) for row in self.stored.values()),
         )
-        return RunView(write_folder(results / self.run_id, content))
+        return RunView(folder)
 
     @property
     def first(self) -> LogRow:
