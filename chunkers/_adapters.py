@@ -2,7 +2,7 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
@@ -161,9 +161,9 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language_name(file.path, file.text)
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
-    # An adapter with names decides by the file's name, before its library is imported.
-    by_name = isinstance(chunker, Peer) and chunker.names
-    check = chunker.language_in if by_name else partial(chunks_of, chunker=chunker)
+    check: Callable[[SourceFile], object] = partial(chunks_of, chunker=chunker)
+    if isinstance(chunker, Peer) and chunker.names:
+        check = chunker.language_in  # decides by the file's name, before the library is imported
     for file in shortest.values():
         try:
             check(file)

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Self
+from typing import Any, Self
 
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.parts import Embedder, Retriever, Role
@@ -139,7 +139,7 @@ class TokenCounts:
         limits = {role: most if embedder.truncates(role) else inf for role in texts}
         return cls(tokens, limits, n_chunks, has_model=True)
 
-    def counted(self, role: Role, what: str) -> dict[str, int | None]:
+    def counted(self, role: Role, what: str) -> dict[str, Any]:
         """Count a role's tokens, the texts that the model does not read to their end, and the tokens left unread.
 
         They are fields of `Counts` for `what`: 0 without a model, None if it does not report them.
