@@ -26,8 +26,6 @@ from repoeval_bench.retrieval.ranking import (
 )
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
-NAME = "bm25"
-
 # Lines whose terms are cached: about 8 MB of code.
 _LINES = 1 << 18
 
@@ -83,7 +81,7 @@ class Bm25Retriever:
             scores = np.append(scores, of_text[own_columns])
             return rank_column(ids, scores, k, unseen)
 
-        return rank_each(queries, NAME, ranked)
+        return rank_each(queries, "bm25", ranked)
 
     def _text(self, chunk: Chunk) -> str:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text

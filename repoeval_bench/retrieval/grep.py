@@ -23,8 +23,6 @@ from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntAr
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
-NAME = "grep"
-
 # Fewest letters of a keyword: shorter words are in most lines.
 _SHORTEST = 3
 
@@ -87,7 +85,7 @@ class GrepRetriever:
             units = _Units(self._indexes[query.repo], unseen, self._own.get(query.query_id, ()))
             return best(self._scores(units, keywords_of(query.text)), k)
 
-        return rank_each(queries, NAME, ranked)
+        return rank_each(queries, "grep", ranked)
 
     def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
         scores = self._round(units, keywords)
