@@ -7,18 +7,16 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.languages import language_of
+from repoeval_bench.core.run import Fact
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.run import Fact
-    from repoeval_bench.runs.records import QueryRow
+from repoeval_bench.runs.records import QueryRow
 
 FloatArray = NDArray[np.float64]
 
