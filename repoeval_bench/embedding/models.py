@@ -105,7 +105,7 @@ class ModelFiles:
         }
 
 
-def options_of(spec: Spec) -> dict[str, Any]:
+def checked_options(spec: Spec) -> dict[str, Any]:
     """The options of a spec, the precision resolved; a SpecError says what is not possible. No model is looked for."""
     options = EMBEDDERS.choose(spec).options
     return options | {"precision": choose_precision(options["precision"], options["device"])}
@@ -142,7 +142,7 @@ def locate(text: str) -> ModelFiles:
     precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
     spec = Spec.parse(text)
-    options = options_of(spec)
+    options = checked_options(spec)
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:

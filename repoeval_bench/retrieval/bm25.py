@@ -15,15 +15,7 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import (
-    Chunks,
-    Excluded,
-    FloatArray,
-    IntArray,
-    excluded_from,
-    rank_column,
-    rank_each,
-)
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, rank_column, rank_each
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 # Lines whose terms are cached: about 8 MB of code.
@@ -64,8 +56,7 @@ class Bm25Retriever:
         # Before the clock starts, as the terms are cached for the next chunker of this process.
         terms = {query.query_id: self._vocabulary.query(query.text) for query in queries}
 
-        def ranked(query: Query) -> Ranking:
-            unseen = excluded_from(query, excluded)
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
             own = self._own.get(query.query_id)
             index = self._indexes[query.repo]
             ids, changed = index.ids, _UNCHANGED
@@ -81,7 +72,7 @@ class Bm25Retriever:
             scores = np.append(scores, of_text[own_columns])
             return rank_column(ids, scores, k, unseen)
 
-        return rank_each(queries, "bm25", ranked)
+        return rank_each(queries, excluded, "bm25", ranked)
 
     def _text(self, chunk: Chunk) -> str:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text

@@ -19,7 +19,7 @@ from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from, rank_each
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, rank_each
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -80,12 +80,11 @@ class GrepRetriever:
         for repo in {query.repo for query in queries} - self._indexes.keys():
             self._indexes[repo] = _WordIndex(self._chunks.get(repo, ()))
 
-        def ranked(query: Query) -> Ranking:
-            unseen = excluded_from(query, excluded)
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
             units = _Units(self._indexes[query.repo], unseen, self._own.get(query.query_id, ()))
             return best(self._scores(units, keywords_of(query.text)), k)
 
-        return rank_each(queries, "grep", ranked)
+        return rank_each(queries, excluded, "grep", ranked)
 
     def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
         scores = self._round(units, keywords)

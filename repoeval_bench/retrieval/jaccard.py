@@ -8,7 +8,7 @@ import numpy as np
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank, rank_each
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank, rank_each
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 
@@ -29,13 +29,13 @@ class JaccardRetriever:
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no token scores 0."""
 
-        def ranked(query: Query) -> Ranking:
-            unseen, tokens = excluded_from(query, excluded), set(TOKENIZERS["code"](query.text))
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
+            tokens = set(TOKENIZERS["code"](query.text))
             parts = (self._sets.get(query.repo), self._own.get(query.query_id))
             pairs = [pair for part in parts if part for pair in part.scores(tokens)]
             return rank((pair for pair in pairs if pair[0] not in unseen), k)
 
-        return rank_each(queries, "jaccard", ranked)
+        return rank_each(queries, excluded, "jaccard", ranked)
 
 
 class _TokenSets:

@@ -70,17 +70,6 @@ def _rounded(scores: FloatArray) -> FloatArray:
     return rounded
 
 
-def rank_each(queries: Sequence[Query], tag: str, rank_one: Callable[[Query], Ranking]) -> Run:
-    """Return the run of a retriever that ranks queries one by one, with the time that each took."""
-    rankings: dict[str, Ranking] = {}
-    latency: dict[str, float] = {}
-    for query in progress(queries, desc="retrieve", unit="queries"):
-        start = perf_counter()
-        rankings[query.query_id] = rank_one(query)
-        latency[query.query_id] = (perf_counter() - start) * 1000
-    return Run(tag=tag, rankings=rankings, latency_ms=latency)
-
-
 def differing_ranks(one: Ranking, other: Ranking, tolerance: float) -> list[int]:
     """Return the positions, from 0, at which two rankings of one query differ.
 
@@ -124,3 +113,19 @@ def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None
     unseen = excluded_from(query, excluded)
     seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]
     return [*seen, *own.get(query.query_id, ())]
+
+
+def rank_each(
+    queries: Sequence[Query], excluded: Excluded | None, tag: str, rank_one: Callable[[Query, frozenset[str]], Ranking]
+) -> Run:
+    """Return the run of a retriever that ranks queries one by one, with the time that each took.
+
+    `rank_one` gets a query, and the ids of the chunks that it may not see.
+    """
+    rankings: dict[str, Ranking] = {}
+    latency: dict[str, float] = {}
+    for query in progress(queries, desc="retrieve", unit="queries"):
+        start = perf_counter()
+        rankings[query.query_id] = rank_one(query, excluded_from(query, excluded))
+        latency[query.query_id] = (perf_counter() - start) * 1000
+    return Run(tag=tag, rankings=rankings, latency_ms=latency)
