@@ -2,16 +2,18 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, redirect_stdout
 from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar
 
 from repoeval_bench.chunkers._cutter import Cutter, cut_spans
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, GrammarError, LanguageError, plug_in_errors_as
 from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
+from repoeval_bench.core.words import few
 
 
 def named_failure(chunker: str, file: SourceFile) -> AbstractContextManager[None]:
@@ -94,6 +96,9 @@ def spans_in_order(text: str, pieces: Iterable[str], overlap: int = 0) -> list[t
 class Peer(Cutter, ABC):
     """A chunker of another package, whose spans are found in the file."""
 
+    names: ClassVar[Mapping[str, str]] = {}
+    """Language -> the package's name of it; empty if it needs none."""
+
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Return the file's chunks as the package cuts them, without blank ones.
 
@@ -109,6 +114,20 @@ class Peer(Cutter, ABC):
                 f"use another chunker{OR_SKIP}"
             )
         return cut_spans(file, spans)
+
+    def language_in(self, file: SourceFile) -> str:
+        """Return the package's name of the file's language, or the option `language` unless it is `auto`.
+
+        LanguageError if the package does not know the file's language.
+        """
+        chosen: str = getattr(self, "language", "auto")
+        language = language_name(file.path, file.text)
+        if chosen == "auto" and language not in self.names:
+            raise LanguageError(
+                f"{file.name}: {self.name} does not know {language}, only {few([*self.names], 10)}; "
+                f"use another chunker{OR_SKIP}"
+            )
+        return self.names[language] if chosen == "auto" else chosen
 
     @abstractmethod
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int] | tuple[int, int, str]] | None:
@@ -142,9 +161,9 @@ def unknown_language(chunker: Chunker, files: Iterable[SourceFile]) -> LanguageE
         name = language_name(file.path, file.text)
         if name != "python" and file.text.strip() and len(file.text) < len(shortest.setdefault(name, file).text):
             shortest[name] = file
-    # An adapter of this package decides by the file's name, before its library is imported.
-    by_name = getattr(chunker, "language_in", None) if isinstance(chunker, Peer) else None
-    check = by_name or partial(chunks_of, chunker=chunker)
+    check: Callable[[SourceFile], object] = partial(chunks_of, chunker=chunker)
+    if isinstance(chunker, Peer) and chunker.names:
+        check = chunker.language_in  # decides by the file's name, before the library is imported
     for file in shortest.values():
         try:
             check(file)

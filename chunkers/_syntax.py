@@ -1,6 +1,4 @@
-"""The option `language`: the language in which a file is cut, and a library's name for it."""
-
-from __future__ import annotations
+"""The option `language`: the language in which a file is cut, and the names that libraries have for languages."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -14,7 +12,6 @@ from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import FURTHER, LANGUAGES, Language, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import TreeParser
-from repoeval_bench.core.words import few
 
 _ALL: Mapping[str, Language] = {**LANGUAGES, **FURTHER}
 
@@ -40,21 +37,6 @@ def resolve_language(file: SourceFile, name: str = "auto") -> Language:
             f"{way_out}{OR_SKIP}"
         )
     return language
-
-
-def library_language(file: SourceFile, name: str, names: Mapping[str, str], library: str) -> str:
-    """Return a library's name for the file's language, from `names` (our name -> its name); or `name` if not `auto`.
-
-    LanguageError if the file's language is not known, or the library cannot cut it.
-    """
-    if name != "auto":
-        return name
-    language = language_name(file.path, file.text)
-    if language not in names:
-        raise LanguageError(
-            f"{file.name}: {library} does not know {language}, only {few([*names], 10)}; use another chunker{OR_SKIP}"
-        )
-    return names[language]
 
 
 @cache

@@ -11,12 +11,10 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile, count_nws, readable
 
 if TYPE_CHECKING:
@@ -29,16 +27,12 @@ NWS = 1500
 """Default limit of a chunk, in non-whitespace characters (nws)."""
 
 
-Size = Annotated[int, Ge(1)]
-"""A size, in any unit."""
-
-
 @dataclass(frozen=True, slots=True)
 class Sized(Cutter):
     """A chunker with a limit in `max_nws`, or in `max_tokens` of a `tokenizer`; its spec prints the one in use."""
 
-    max_nws: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = NWS
-    max_tokens: Annotated[Size | None, Doc("tokens of a chunk, at most, in place of the other size")] = None
+    max_nws: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = NWS
+    max_tokens: Annotated[Positive | None, Doc("tokens of a chunk, at most, in place of the other size")] = None
     tokenizer: Annotated[str, Doc("the default model's, a tokenizer.json, or a folder with one")] = DEFAULT
 
     @property

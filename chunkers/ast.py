@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._cutter import cut_before, pack
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Node, Parsed, parse
 
@@ -35,8 +33,8 @@ class AstChunker(Sized):
     """
 
     name: ClassVar[str] = "ast"
-    min_nws: Annotated[int, Ge(0), Doc("smaller pieces are packed with what follows, where that fits")] = 50
-    overlap: Annotated[int, Ge(0), Doc("lines of the chunk before that each chunk repeats")] = 0
+    min_nws: Annotated[Natural, Doc("smaller pieces are packed with what follows, where that fits")] = 50
+    overlap: Annotated[Natural, Doc("lines of the chunk before that each chunk repeats")] = 0
     language: LanguageName = "auto"
 
     def chunk(self, file: SourceFile) -> list[Chunk]:

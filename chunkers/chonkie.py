@@ -15,11 +15,10 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar, Literal
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
-from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers._syntax import PACK_NAMES, library_parser
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -48,10 +47,11 @@ class ChonkieChunker(Peer):
     """
 
     name: ClassVar[str] = "chonkie"
+    names: ClassVar = PACK_NAMES
     kind: Annotated[Literal["code", "recursive", "sentence", "token", "fast"], Doc("which of chonkie's chunkers")] = (
         "code"
     )
-    chunk_size: Annotated[Size, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = 2048
+    chunk_size: Annotated[Positive, Doc("characters of a chunk, whitespace included; bytes of kind=fast")] = 2048
     language: Annotated[str, Doc("the grammar of kind=code; auto: by the file's name")] = "auto"
 
     def check(self) -> None:
@@ -71,7 +71,7 @@ class ChonkieChunker(Peer):
 
     def language_in(self, file: SourceFile) -> str:
         """Return chonkie's name for the file's language, "" for a kind that needs none; LanguageError if unknown."""
-        return library_language(file, self.language, PACK_NAMES, self.name) if self.kind == "code" else ""
+        return Peer.language_in(self, file) if self.kind == "code" else ""
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call that `spans` makes."""

@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._cutter import cut_before, pack
 from repoeval_bench.chunkers._tokens import Sized
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
@@ -24,7 +22,7 @@ class FixedChunker(Sized):
 
     name: ClassVar[str] = "fixed"
     # It moves the boundaries, so the spread between offsets shows how much of a difference is chance.
-    offset: Annotated[int, Ge(0), Doc("line at which packing starts")] = 0
+    offset: Annotated[Natural, Doc("line at which packing starts")] = 0
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """The file's lines, packed in order; none for a file without a non-blank line."""

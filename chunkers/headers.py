@@ -7,12 +7,12 @@ from pathlib import PurePosixPath
 
 from repoeval_bench.chunkers._syntax import resolve_language
 from repoeval_bench.core.definitions import Definition, definitions
-from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.errors import SpecError, nearest
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.syntax import parse
 
 KINDS = {

@@ -9,13 +9,10 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural, Positive
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -50,9 +47,10 @@ class LangchainChunker(Peer):
     """
 
     name: ClassVar[str] = "langchain"
+    names: ClassVar = _NAMES
     # On Python the chunks are of about the size of those of `ast:max_nws=1500`.
-    chunk_size: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2200
-    chunk_overlap: Annotated[int, Ge(0), Doc("characters that a chunk may repeat of the one before it")] = 0
+    chunk_size: Annotated[Positive, Doc("characters of a chunk, whitespace included")] = 2200
+    chunk_overlap: Annotated[Natural, Doc("characters that a chunk may repeat of the one before it")] = 0
     language: Annotated[str, Doc("whose separators are used; auto: by the file's name")] = "auto"
 
     @property
@@ -73,10 +71,6 @@ class LangchainChunker(Peer):
         """Return the spans of the library's strings."""
         splitter = _library(self.chunk_size, self.chunk_overlap, self.language_in(file))
         return spans_in_order(file.text, splitter.split_text(file.text), self.chunk_overlap)
-
-    def language_in(self, file: SourceFile) -> str:
-        """Return the library's name for the file's language; a LanguageError if it has none."""
-        return library_language(file, self.language, _NAMES, self.name)
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LangChain's own defaults, which leave out the blanks at the ends of chunks."""

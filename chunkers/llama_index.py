@@ -10,12 +10,10 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._adapters import Peer, spans_in_order
-from repoeval_bench.chunkers._syntax import PACK_NAMES, library_language, library_parser
+from repoeval_bench.chunkers._syntax import PACK_NAMES, library_parser
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.source import SourceFile
 
@@ -35,18 +33,15 @@ class LlamaIndexChunker(Peer):
     """
 
     name: ClassVar[str] = "llama-index"
+    names: ClassVar = PACK_NAMES
     # On Python the chunks are of about the size of those of `ast:max_nws=1500`. `chunk_lines` and the overlap have no
     # effect in the library.
-    max_chars: Annotated[int, Ge(1), Doc("characters of a chunk, whitespace included")] = 2800
+    max_chars: Annotated[Positive, Doc("characters of a chunk, whitespace included")] = 2800
     language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the spans of the library's strings."""
         return spans_in_order(file.text, _library(self.max_chars, self.language_in(file)).split_text(file.text))
-
-    def language_in(self, file: SourceFile) -> str:
-        """Return the library's name for the file's language; a LanguageError if it has none."""
-        return library_language(file, self.language, PACK_NAMES, self.name)
 
     def snippet(self, language: str) -> Snippet | None:
         """Return the call with LlamaIndex's own defaults."""

@@ -14,8 +14,6 @@ object, with a header or with a text to embed in place of its lines.
 What the program writes to standard error is shown when it fails.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import queue

@@ -3,12 +3,10 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._cutter import Cutter
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -23,8 +21,8 @@ class WindowChunker(Cutter):
     """
 
     name: ClassVar[str] = "window"
-    lines: Annotated[int, Ge(1), Doc("lines of a window")] = 20
-    step: Annotated[int, Ge(1), Doc("lines between the starts of two windows")] = 10
+    lines: Annotated[Positive, Doc("lines of a window")] = 20
+    step: Annotated[Positive, Doc("lines between the starts of two windows")] = 10
 
     def check(self) -> None:
         """Refuse windows that leave lines out."""

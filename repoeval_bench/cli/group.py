@@ -10,8 +10,7 @@ from typing import Any
 
 import click
 
-from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import SpecError, nearest
 
 PLUG_INS = "repoeval_bench.commands"
 """The group of entry points that name commands of plug-ins."""

@@ -10,11 +10,10 @@ import click
 from repoeval_bench.chunkers.headers import KINDS
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.cli.console import print_json, print_lines, print_table
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, nearest
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.shipped import shipped_pack, summaries, summary_of
 from repoeval_bench.embedding.registry import EMBEDDERS

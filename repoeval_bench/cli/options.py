@@ -15,9 +15,8 @@ import click
 from click.core import ParameterSource
 
 from repoeval_bench.cli.console import echo
-from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
+from repoeval_bench.core.errors import ResultError, UsageError, nearest, os_errors_as
 from repoeval_bench.core.files import check_writable, write_named
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS, is_url
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
 

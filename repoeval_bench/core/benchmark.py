@@ -1,13 +1,13 @@
-"""Tasks, their queries, and the benchmark: tasks with the files of their repositories."""
+"""Tasks, and the benchmark: tasks with the files of their repositories."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Gold
-from repoeval_bench.core.run import Fact
+from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.uses import UsedDefinition
 
 
@@ -59,6 +59,23 @@ class Task:
     change: AskedCommit | None = None
     facts: tuple[tuple[str, Fact], ...] = ()
 
+    @classmethod
+    def asking(cls, query_id: str, text: str, places: Sequence[Place], level: str, **fields: Any) -> Self:
+        """Return a question that these places, the first one's file and lines being the task's, answer."""
+        repo, _, path = places[0].file.partition("/")
+        return cls(
+            task_id=query_id,
+            repo=repo,
+            path=path,
+            prompt=text,
+            ground_truth="",
+            body=places[0].lines,
+            context_start=places[0].lines.start,
+            level=level,
+            places=join(places),
+            **fields,
+        )
+
     @property
     def file(self) -> str:
         """`repo/path`: the file as places name it."""
@@ -73,15 +90,6 @@ class Task:
     def context_span(self) -> LineSpan:
         """Gold `context`: [c, h+n)."""
         return LineSpan(self.context_start, self.body.end)
-
-
-@dataclass(frozen=True, slots=True)
-class Query:
-    """The text that the retriever gets for one task; `query_id` is the task's id."""
-
-    query_id: str
-    repo: str
-    text: str
 
 
 TESTS = {

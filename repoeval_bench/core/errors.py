@@ -3,6 +3,7 @@
 An error names the thing, the value and the way out. Only `cli` catches them.
 """
 
+import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -185,3 +186,26 @@ def all_mistakes(sentences: Iterable[str], where: object = "") -> str:
         return distinct[0]
     lines = (sentence.replace("\n", "\n  ") for sentence in distinct)
     return "\n  ".join([f"{len(distinct)} mistakes{f' in {where}' if where else ''}:", *lines])
+
+
+MANY = 12
+"""The most names that a message lists if a command lists them too."""
+
+
+def nearest(
+    kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "", ending: str = ""
+) -> str:
+    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
+
+    Upper and lower case count the same. If no name is near, it ends with the command that lists them (`listed_by`) if
+    there are more than `MANY`, else with `otherwise`, or with all names. `ending`, such as `@10`, follows what was
+    given and each name that is offered for it.
+    """
+    names = sorted(set(known))
+    folded = {name.lower(): name for name in names}
+    close = difflib.get_close_matches(given.lower(), folded, n=3)
+    if close:
+        otherwise = f"did you mean {' or '.join(repr(folded[name] + ending) for name in close)}?"
+    elif listed_by and len(names) > MANY:
+        otherwise = f"see {listed_by} for all {len(names)}"
+    return f"unknown {kind} {given + ending!r}; {otherwise or 'choose from ' + ', '.join(names)}"

@@ -1,6 +1,6 @@
 """Options: annotated parameters of the class or function that makes a part, and fields of a request.
 
-    max_nws: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500
+    max_nws: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = 1500
 
 pydantic reads and checks a value by its annotation; help and lists print its `Doc`.
 """
@@ -15,11 +15,19 @@ from functools import cache, cached_property
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
-from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.spec import nearest
+from annotated_types import Ge
+
+from repoeval_bench.core.errors import SpecError, nearest
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+
+Natural = Annotated[int, Ge(0)]
+"""A whole number from 0."""
+
+Positive = Annotated[int, Ge(1)]
+"""A whole number from 1."""
 
 
 @dataclass(frozen=True, slots=True)

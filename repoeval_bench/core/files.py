@@ -151,6 +151,16 @@ def sha256_text(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def short_hash(text: str, digits: int = 8) -> str:
+    """The first hexadecimal digits of the text's SHA-256."""
+    return sha256_text(text)[:digits]
+
+
+def slug(text: str, length: int = 48) -> str:
+    """A text as a file name: letters, digits, `.`, `=`, `-`; at most `length` characters."""
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", text).strip("-.")[:length].strip("-.")
+
+
 def git_blob_id(stream: BinaryIO, size: int) -> str:
     """Git's id of a blob, without git: SHA-1 over `blob <size>`, a zero byte, the content."""
     digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
-from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Query, Run
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 
@@ -46,17 +46,12 @@ class Snippet(NamedTuple):
 class Embedder(Protocol):
     """Turns texts into unit vectors."""
 
-    @property
-    def spec(self) -> str:
-        """The spec that rebuilds this embedder."""
-
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """Everything but the text that decides a vector: model, weights, maximum length, pooling, precision."""
-
-    @property
-    def max_tokens(self) -> int | None:
-        """The most tokens that the model reads, special ones included; None without a limit."""
+    spec: str
+    """The spec that rebuilds this embedder."""
+    identity: Mapping[str, Any]
+    """Everything but the text that decides a vector: model, weights, maximum length, pooling, precision."""
+    max_tokens: int | None
+    """The most tokens that the model reads, special ones included; None without a limit."""
 
     def truncates(self, role: Role) -> bool:
         """Return whether a text beyond `max_tokens` loses something."""
@@ -80,17 +75,12 @@ class Embedder(Protocol):
 class PairScorer(Protocol):
     """Reads a query and a chunk together, as a reranker does."""
 
-    @property
-    def identity(self) -> Mapping[str, Any]:
-        """Everything but the two texts that decides a score."""
-
-    @property
-    def pairs(self) -> tuple[int, int]:
-        """Return (pairs read so far, how many of them were longer than the model reads)."""
-
-    @property
-    def n_cached(self) -> int:
-        """The number of these pairs whose score was cached."""
+    identity: Mapping[str, Any] = MappingProxyType({})
+    """Everything but the two texts, and the retriever's spec, that decides a score."""
+    pairs: tuple[int, int] = (0, 0)
+    """Pairs that a model has read so far, and how many of them were longer than it reads."""
+    n_cached: int = 0
+    """The number of these pairs whose score was cached."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """One score for each text, the higher the better; it depends on the query and that text alone."""

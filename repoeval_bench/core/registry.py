@@ -24,10 +24,10 @@ from pkgutil import iter_modules
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from repoeval_bench.core.errors import SpecError, others_errors_as
+from repoeval_bench.core.errors import SpecError, nearest, others_errors_as
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.fields import Option, options_of, read_options
-from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import plural
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""The rankings of a retriever, the relevance judgements, and one score."""
+"""Queries, the rankings of a retriever, the relevance judgements, and one score."""
 
 from array import array
 from bisect import bisect_right
@@ -40,6 +40,15 @@ def trec_ranks(scores: Mapping[str, float], chunk_ids: Iterable[str]) -> dict[st
             rank += sum(other > chunk_id for other, equal in rounded.items() if equal == score)
         ranks[chunk_id] = rank
     return ranks
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """The text that the retriever gets for one task; `query_id` is the task's id."""
+
+    query_id: str
+    repo: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

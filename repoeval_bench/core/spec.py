@@ -1,10 +1,8 @@
 """Specs, which name parts: `name`, `name:key=value,…`, `py:module:Class`, `exec:COMMAND`.
 
-`core.registry` knows the names; here are only parsing, printing back, and the error that offers the nearest name.
+`core.registry` knows the names; here are only parsing and printing back.
 """
 
-import difflib
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -78,36 +76,3 @@ def _params(text: str, pieces: Iterable[str]) -> dict[str, str]:
 def format_spec(name: str, params: Mapping[str, object], target: str = "") -> str:
     """The spec text of a part with all its parameters, as a run prints it back."""
     return str(Spec(name, target, {key: str(value) for key, value in params.items()}))
-
-
-MANY = 12
-"""The most names that a message lists if a command lists them too."""
-
-
-def nearest(
-    kind: str, given: str, known: Iterable[str], otherwise: str = "", *, listed_by: str = "", ending: str = ""
-) -> str:
-    """One sentence for an unknown name: `unknown chunker 'asst'; did you mean 'ast'?`.
-
-    Upper and lower case count the same. If no name is near, it ends with the command that lists them (`listed_by`) if
-    there are more than `MANY`, else with `otherwise`, or with all names. `ending`, such as `@10`, follows what was
-    given and each name that is offered for it.
-    """
-    names = sorted(set(known))
-    folded = {name.lower(): name for name in names}
-    close = difflib.get_close_matches(given.lower(), folded, n=3)
-    if close:
-        otherwise = f"did you mean {' or '.join(repr(folded[name] + ending) for name in close)}?"
-    elif listed_by and len(names) > MANY:
-        otherwise = f"see {listed_by} for all {len(names)}"
-    return f"unknown {kind} {given + ending!r}; {otherwise or 'choose from ' + ', '.join(names)}"
-
-
-def slug(text: str, length: int = 48) -> str:
-    """A text as a file name: letters, digits, `.`, `=`, `-`; at most `length` characters."""
-    return re.sub(r"[^A-Za-z0-9.=]+", "-", text).strip("-.")[:length].strip("-.")
-
-
-def short_hash(text: str, digits: int = 8) -> str:
-    """The first hexadecimal digits of the text's SHA-256."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:digits]

@@ -8,8 +8,7 @@ from typing import Any, ClassVar, TypeVar, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, os_errors_as
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import BenchError, UsageError, all_mistakes, nearest, os_errors_as
 from repoeval_bench.core.validation import STRICT, expectation
 
 _Model = TypeVar("_Model", bound=BaseModel)

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 
 Kind = Literal["function", "method", "class", "variable", "attribute"]
 

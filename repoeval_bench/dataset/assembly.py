@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from repoeval_bench.core.benchmark import TESTS, Benchmark, Task
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError, nearest
 from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.spans import Gold, Place
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import repoeval
 from repoeval_bench.dataset.reading.code import is_test

@@ -7,8 +7,7 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.repoeval import read_rows
 
@@ -45,23 +44,9 @@ class _Row(BaseModel):
     is_insertion: bool
 
     def task(self) -> Task:
-        gold = self._gold(self.lines)
-        return Task(
-            task_id=self.task_id,
-            repo=self.repo,
-            path=self.path,
-            prompt=self.query,
-            ground_truth="",
-            body=gold[0].lines,
-            context_start=gold[0].lines.start,
-            level=LEVEL,
-            places=gold,
-            change=AskedCommit(
-                **self.model_dump(include=_FACTS),
-                exact=self._gold(self.exact),
-                definitions=self._gold(self.definitions),
-            ),
-        )
+        facts, exact = self.model_dump(include=_FACTS), self._gold(self.exact)
+        change = AskedCommit(**facts, exact=exact, definitions=self._gold(self.definitions))
+        return Task.asking(self.task_id, self.query, self._gold(self.lines), LEVEL, change=change)
 
     def _gold(self, spans: Iterable[_Ends]) -> Gold:
         return tuple(Place(f"{self.repo}/{self.path}", LineSpan(start, end)) for start, end in spans)

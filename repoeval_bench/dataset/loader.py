@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.core.benchmark import Benchmark, Task
-from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError, nearest
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset import assembly, index, repoeval
 from repoeval_bench.dataset.home import data_home

@@ -8,22 +8,20 @@ A row with `no_answer` has a repository and no place: it is ranked, and not scor
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import BaseModel, Field, model_validator
 
-from repoeval_bench.core.benchmark import Benchmark, Query, Task
-from repoeval_bench.core.errors import UsageError, all_mistakes, os_errors_as
+from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.errors import UsageError, all_mistakes, nearest, os_errors_as
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.places import Place, join
-from repoeval_bench.core.run import Fact
+from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.core.validation import STRICT, Line
 from repoeval_bench.core.words import count, few
 from repoeval_bench.dataset.assembly import with_fingerprint
@@ -164,7 +162,7 @@ def with_questions(benchmark: Benchmark, path: Path) -> Benchmark:
         if row.no_answer and is_here and not wrong:
             unanswerable.append(Query(query_id, repository_name(row.repository or ""), row.query))
         elif places and not wrong:
-            tasks.append(_task(row, query_id, places))
+            tasks.append(Task.asking(query_id, row.query, places, QUESTION, facts=tuple(row.facts.items())))
             n_whole += row.is_of_files
     if not tasks and not problems:
         why = "no query has an answer" if unanswerable or n_elsewhere else "a JSON object is expected on each line"
@@ -186,22 +184,6 @@ def _note_counts(path: Path, n_elsewhere: int, n_whole: int, n_tasks: int) -> No
         NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'query')} without an answer")
     if n_whole:
         NOTICES.info(f"{path}: {n_whole} of {count(n_tasks, 'query')} have only whole files as targets")
-
-
-def _task(row: Question, query_id: str, places: Sequence[Place]) -> Task:
-    repo, _, path = places[0].file.partition("/")
-    return Task(
-        task_id=query_id,
-        repo=repo,
-        path=path,
-        prompt=row.query,
-        ground_truth="",
-        body=places[0].lines,
-        context_start=places[0].lines.start,
-        level=QUESTION,
-        places=join(places),
-        facts=tuple(row.facts.items()),
-    )
 
 
 class _Files:

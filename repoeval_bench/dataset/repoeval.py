@@ -14,11 +14,10 @@ from typing import Annotated, Self, TypeVar
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes
+from repoeval_bench.core.errors import DatasetError, UsageError, all_mistakes, nearest
 from repoeval_bench.core.files import path_problem
 from repoeval_bench.core.json_reader import JsonFaultError, parse_rows
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import Line
 from repoeval_bench.core.words import count
 

@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple, TypeVar
 
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.embedding.device import Precision
-from repoeval_bench.embedding.models import ModelFiles
+from repoeval_bench.embedding.models import ModelFiles, Precision
 
 T = TypeVar("T")
 R = TypeVar("R")

@@ -159,10 +159,15 @@ class CachedEmbedder:
         return unit
 
     def _vectors(self, parts: Sequence[str], role: Role) -> NDArray[np.float32]:
-        """Return float32 (n, dim), in the order of `parts`."""
-        values = self._stored(parts, role)
-        if not values:
+        """Return float32 (n, dim), in the order of `parts`, encoded where they are missing."""
+        if not parts:
             return np.zeros((0, 0), dtype=np.float32)
+        keys = [self._key(part, role, "vector") for part in parts]
+        stored = self._cache.read(keys)
+        if None in stored:
+            self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
+            stored = self._cache.read(keys)
+        values = [value for value in stored if value is not None]
         self._check_lengths(values)
         vectors = np.frombuffer(b"".join(values), dtype="<f4").reshape(len(values), -1)
         return vectors.astype(np.float32, copy=False)
@@ -176,15 +181,6 @@ class CachedEmbedder:
                 f"{self.spec} gave vectors of {widths} numbers; if the vector cache {self._cache.folder} holds those "
                 f"of an older model, {DELETE}"
             )
-
-    def _stored(self, parts: Sequence[str], role: Role) -> list[bytes]:
-        """The vectors' bytes in the order of `parts`, encoded where they are missing."""
-        keys = [self._key(part, role, "vector") for part in parts]
-        values = self._cache.read(keys)
-        if None in values:
-            self._encode_missing({role: self._missing(parts, role)}, len(set(parts)))
-            values = self._cache.read(keys)
-        return [value for value in values if value is not None]
 
     def _integers(
         self, texts: Iterable[str], role: Role, kind: Kind, compute: Callable[[list[str]], Iterable[int]]

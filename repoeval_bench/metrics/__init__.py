@@ -5,8 +5,8 @@
 """
 
 from repoeval_bench.metrics.ceiling import ideal_rankings, score_ceilings, with_ceiling
-from repoeval_bench.metrics.context import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.definition import MEASURES
+from repoeval_bench.metrics.judged_run import ChunkPlace, Context, WrittenCompletion
 from repoeval_bench.metrics.measure import (
     CEILING,
     DEFAULT_MEASURES,

@@ -10,10 +10,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from repoeval_bench.core.places import Gold
-from repoeval_bench.metrics.context import ChunkPlace, Context, as_read, look_up
+from repoeval_bench.core.spans import Gold
 from repoeval_bench.metrics.given import Judgements
-from repoeval_bench.metrics.judged_run import share
+from repoeval_bench.metrics.judged_run import ChunkPlace, Context, as_read, look_up, share
 from repoeval_bench.metrics.measure import CEILING, SHARE, Measure, parse_measures
 from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.metrics.scoring import RunScores, score_run

@@ -12,9 +12,8 @@ from annotated_types import Ge, Le
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.terms import jaccard, words
-from repoeval_bench.metrics.context import look_up
 from repoeval_bench.metrics.definition import measure
-from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, share
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, discounted, look_up, share
 
 NOVEL_BELOW = 0.5
 """A chunk is novel where its Jaccard with every higher one stays below this."""

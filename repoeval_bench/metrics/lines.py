@@ -9,10 +9,9 @@ from math import inf
 
 import numpy as np
 
-from repoeval_bench.core.places import Gold
-from repoeval_bench.metrics.context import ChunkPlace, look_up
+from repoeval_bench.core.spans import Gold
 from repoeval_bench.metrics.definition import measure
-from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, share
+from repoeval_bench.metrics.judged_run import ChunkPlace, FloatArray, JudgedRun, look_up, share
 from repoeval_bench.metrics.reading import BUDGETS, LineReading, Lines, area_under, read_lines
 
 _at_budget = partial(

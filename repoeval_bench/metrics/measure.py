@@ -9,9 +9,8 @@ from typing import Self, cast
 
 import numpy as np
 
-from repoeval_bench.core.errors import MetricError, SpecError, UsageError, of_each
+from repoeval_bench.core.errors import MetricError, SpecError, UsageError, nearest, of_each
 from repoeval_bench.core.fields import read_options
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.metrics.definition import MEASURES, MeasureDefinition, Value
 from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
 from repoeval_bench.metrics.reading import BUDGETS

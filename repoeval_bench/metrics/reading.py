@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.metrics.context import ChunkPlace
-from repoeval_bench.metrics.judged_run import FloatArray, IntArray, share
+from repoeval_bench.core.spans import Gold, Place, join
+from repoeval_bench.metrics.judged_run import ChunkPlace, FloatArray, IntArray, share
 
 # The number of a header, which costs characters as a line does and is no line of the file.
 _HEADER = -1

@@ -11,8 +11,8 @@ from typing import Any, Literal, Protocol
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.terms import dice, words
-from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.given import check_entries
+from repoeval_bench.metrics.judged_run import Context
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure
 from repoeval_bench.metrics.scoring import RunScores, score_run
 

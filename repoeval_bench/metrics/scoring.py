@@ -10,9 +10,8 @@ from typing import Any
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.run import Run, Score
-from repoeval_bench.metrics.context import Context
 from repoeval_bench.metrics.given import Judgements, OneRanking, Rankings
-from repoeval_bench.metrics.judged_run import FloatArray, judge
+from repoeval_bench.metrics.judged_run import Context, FloatArray, judge
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
 
 

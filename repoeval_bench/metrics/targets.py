@@ -5,10 +5,9 @@ from math import log2
 
 import numpy as np
 
-from repoeval_bench.core.places import iou
-from repoeval_bench.metrics.context import look_up
+from repoeval_bench.core.spans import iou
 from repoeval_bench.metrics.definition import Rel, measure
-from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, share
+from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, look_up, share
 
 
 @measure(

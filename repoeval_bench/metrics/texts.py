@@ -4,9 +4,8 @@ from collections.abc import Callable
 from functools import partial
 
 from repoeval_bench.core.extras import require
-from repoeval_bench.metrics.context import WrittenCompletion, look_up
 from repoeval_bench.metrics.definition import measure
-from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun
+from repoeval_bench.metrics.judged_run import FloatArray, JudgedRun, WrittenCompletion, look_up
 
 _of_text = partial(measure, cutoff="none", needs=frozenset({"written"}), ceiling=None)
 

@@ -9,9 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {

@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, get_args
 
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import UsageError, nearest
 from repoeval_bench.core.registry import Kind, Row
-from repoeval_bench.core.spec import nearest
 
 Gold = Literal["prompt", "context", "body", "uses", "places", "files", "lines", "exact", "definitions"]
 Repositories = Literal["all", "six"]

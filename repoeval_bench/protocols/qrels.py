@@ -8,10 +8,9 @@ from itertools import accumulate
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join, without
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.uses import definitions_of
 

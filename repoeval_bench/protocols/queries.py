@@ -3,10 +3,11 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from repoeval_bench.core.benchmark import Query, Task
+from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Gold, join
+from repoeval_bench.core.run import Query
 from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.spans import Gold, join
 
 
 def query_policy(policy: str) -> Callable[[str], str]:

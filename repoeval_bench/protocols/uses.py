@@ -8,10 +8,9 @@ from dataclasses import replace
 
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
-from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join, without
 from repoeval_bench.core.uses import UsedDefinition
 from repoeval_bench.dataset.assembly import with_tasks
 

@@ -5,23 +5,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, lru_cache
 from threading import Lock
-from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import numpy as np
 from annotated_types import Ge, Le
 from numpy.typing import NDArray
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS, TokenizerName
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from, rank_column
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, rank_column, rank_each
 from repoeval_bench.retrieval.registry import RETRIEVERS
-
-NAME = "bm25"
 
 # Lines whose terms are cached: about 8 MB of code.
 _LINES = 1 << 18
@@ -56,17 +51,14 @@ class Bm25Retriever:
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no term scores 0."""
-        rankings: dict[str, Ranking] = {}
-        latency: dict[str, float] = {}
         for repo in {query.repo for query in queries}:
             self._prepare(repo, [query for query in queries if query.repo == repo])
-        for query in progress(queries, desc="retrieve", unit="queries"):
-            unseen = excluded_from(query, excluded)
+        # Before the clock starts, as the terms are cached for the next chunker of this process.
+        terms = {query.query_id: self._vocabulary.query(query.text) for query in queries}
+
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
             own = self._own.get(query.query_id)
             index = self._indexes[query.repo]
-            # Before the clock starts, as the terms are cached for the next chunker of this process.
-            terms = self._vocabulary.query(query.text)
-            start = perf_counter()
             ids, changed = index.ids, _UNCHANGED
             hidden = own_columns = _UNCHANGED[0]
             if own is not None:  # no other task's chunks may move its weights
@@ -74,13 +66,13 @@ class Bm25Retriever:
                 own_columns = np.array([index.columns[self._text(chunk)] for chunk in own], dtype=np.int64)
                 ids = [*ids, *[chunk.chunk_id for chunk in own]]
                 changed = _difference(own_columns, index.of_repo[hidden], index.size)
-            of_text = index.scores(terms, *changed)
+            of_text = index.scores(terms[query.query_id], *changed)
             scores = of_text[index.of_repo]
             scores[hidden] = 0.0
             scores = np.append(scores, of_text[own_columns])
-            rankings[query.query_id] = rank_column(ids, scores, k, unseen)
-            latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run(tag=NAME, rankings=rankings, latency_ms=latency)
+            return rank_column(ids, scores, k, unseen)
+
+        return rank_each(queries, excluded, "bm25", ranked)
 
     def _text(self, chunk: Chunk) -> str:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text

@@ -7,10 +7,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, excluded_from, rank_column
 from repoeval_bench.retrieval.registry import RETRIEVERS
 from repoeval_bench.retrieval.vector_index import VectorIndex, stack

@@ -3,14 +3,12 @@
 They change neither the ranking nor the relevant chunks, but the lines that are read, and so their cost.
 """
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.languages import language_of
@@ -31,7 +29,7 @@ class Expansion:
     lines: int | None
 
     @classmethod
-    def parse(cls, text: str) -> Expansion | None:
+    def parse(cls, text: str) -> Self | None:
         """Return the rule that a text names, None for `none`; a ValueError for any other text."""
         if text == NOTHING:
             return None

@@ -8,26 +8,20 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from time import perf_counter
 from typing import Annotated
 
 import numpy as np
-from annotated_types import Ge
 from pydantic import AfterValidator
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.fields import Doc, Natural, Positive
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import STOP_WORDS, words
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion, read_rule
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, excluded_from
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, FloatArray, IntArray, rank_each
 from repoeval_bench.retrieval.ranking import rank as best
 from repoeval_bench.retrieval.registry import RETRIEVERS
-
-NAME = "grep"
 
 # Fewest letters of a keyword: shorter words are in most lines.
 _SHORTEST = 3
@@ -58,8 +52,8 @@ class GrepRetriever:
         chunks: Chunks,
         own: Chunks,
         *,
-        keywords: Annotated[int, Ge(1), Doc("words that are looked for, the rarest that occur")] = 8,
-        hits: Annotated[int, Ge(1), Doc("units of a keyword that count, the first by file and line")] = 200,
+        keywords: Annotated[Positive, Doc("words that are looked for, the rarest that occur")] = 8,
+        hits: Annotated[Positive, Doc("units of a keyword that count, the first by file and line")] = 200,
         around: Annotated[
             str,
             AfterValidator(read_rule),
@@ -69,7 +63,7 @@ class GrepRetriever:
             ),
         ] = NOTHING,
         read: Annotated[
-            int, Ge(0), Doc("units to read before a second round, which looks for their rarest words; 0: one round")
+            Natural, Doc("units to read before a second round, which looks for their rarest words; 0: one round")
         ] = 0,
     ) -> None:
         rule = Expansion.parse(around)
@@ -83,17 +77,14 @@ class GrepRetriever:
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best units that hold a keyword, of each query's repository."""
-        rankings: dict[str, Ranking] = {}
-        latency: dict[str, float] = {}
-        for query in progress(queries, desc="retrieve", unit="queries"):
-            if query.repo not in self._indexes:
-                self._indexes[query.repo] = _WordIndex(self._chunks.get(query.repo, ()))
-            index = self._indexes[query.repo]
-            start = perf_counter()
-            units = _Units(index, excluded_from(query, excluded), self._own.get(query.query_id, ()))
-            rankings[query.query_id] = best(self._scores(units, keywords_of(query.text)), k)
-            latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run(tag=NAME, rankings=rankings, latency_ms=latency)
+        for repo in {query.repo for query in queries} - self._indexes.keys():
+            self._indexes[repo] = _WordIndex(self._chunks.get(repo, ()))
+
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
+            units = _Units(self._indexes[query.repo], unseen, self._own.get(query.query_id, ()))
+            return best(self._scores(units, keywords_of(query.text)), k)
+
+        return rank_each(queries, excluded, "grep", ranked)
 
     def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
         scores = self._round(units, keywords)

@@ -1,23 +1,19 @@
 """Dense and lexical rankings fused into one, by ranks or by scores."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.parts import Embedder, Retriever
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
-if TYPE_CHECKING:
-    Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
+Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
 # More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up.
 _ALL = 2**62
@@ -29,22 +25,6 @@ _K0 = 60
 
 # Reciprocal ranks are multiplied by this: at 1 / (60 + 300) neighbours differ by less than scores are rounded to.
 SCALE = 1000
-
-
-@RETRIEVERS.register(
-    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the mean of min-max scaled scores (sum)",
-    requires=("faiss",),
-)
-def hybrid(
-    chunks: Chunks,
-    own: Chunks,
-    embedder: Embedder,
-    *,
-    fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
-) -> HybridRetriever:
-    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
-    fuse = min_max_sum if fusion == "sum" else reciprocal_ranks
-    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own), fuse)
 
 
 class HybridRetriever:
@@ -68,6 +48,22 @@ class HybridRetriever:
                 spent = (perf_counter() - start) * 1000
                 latency[name] = dense.latency_ms[name] + lexical.latency_ms[name] + spent
         return Run(tag="hybrid", rankings=rankings, latency_ms=latency)
+
+
+@RETRIEVERS.register(
+    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the mean of min-max scaled scores (sum)",
+    requires=("faiss",),
+)
+def hybrid(
+    chunks: Chunks,
+    own: Chunks,
+    embedder: Embedder,
+    *,
+    fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
+) -> HybridRetriever:
+    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
+    fuse = min_max_sum if fusion == "sum" else reciprocal_ranks
+    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own), fuse)
 
 
 def reciprocal_ranks(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:

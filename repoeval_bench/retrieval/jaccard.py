@@ -2,16 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from time import perf_counter
 
 import numpy as np
 
-from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.terms import TOKENIZERS
-from repoeval_bench.retrieval.ranking import Chunks, Excluded, excluded_from, rank
+from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank, rank_each
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
 
@@ -31,16 +28,14 @@ class JaccardRetriever:
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no token scores 0."""
-        rankings: dict[str, Ranking] = {}
-        latency: dict[str, float] = {}
-        for query in progress(queries, desc="retrieve", unit="queries"):
-            start = perf_counter()
-            unseen, tokens = excluded_from(query, excluded), set(TOKENIZERS["code"](query.text))
+
+        def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
+            tokens = set(TOKENIZERS["code"](query.text))
             parts = (self._sets.get(query.repo), self._own.get(query.query_id))
             pairs = [pair for part in parts if part for pair in part.scores(tokens)]
-            rankings[query.query_id] = rank((pair for pair in pairs if pair[0] not in unseen), k)
-            latency[query.query_id] = (perf_counter() - start) * 1000
-        return Run(tag="jaccard", rankings=rankings, latency_ms=latency)
+            return rank((pair for pair in pairs if pair[0] not in unseen), k)
+
+        return rank_each(queries, excluded, "jaccard", ranked)
 
 
 class _TokenSets:

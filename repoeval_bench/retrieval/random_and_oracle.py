@@ -5,11 +5,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated
 
-from annotated_types import Ge
-
-from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.fields import Doc, Natural
+from repoeval_bench.core.run import Query, Run
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank, visible
 from repoeval_bench.retrieval.registry import RETRIEVERS
 
@@ -23,7 +20,7 @@ class RandomRetriever:
         chunks: Chunks,
         own: Chunks,
         *,
-        seed: Annotated[int, Ge(0), Doc("another seed, another shuffle")] = 0,
+        seed: Annotated[Natural, Doc("another seed, another shuffle")] = 0,
     ) -> None:
         self._chunks, self._own, self._seed = chunks, own, seed
 

@@ -1,15 +1,16 @@
 """The chunks that a query may see, and the ONE sort: afterwards position is rank, and nothing sorts again."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.run import Ranking
+from repoeval_bench.core.progress import progress
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.source import Chunk
 
 IntArray = NDArray[np.int64]
@@ -112,3 +113,19 @@ def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None
     unseen = excluded_from(query, excluded)
     seen = [chunk for chunk in chunks.get(query.repo, ()) if chunk.chunk_id not in unseen]
     return [*seen, *own.get(query.query_id, ())]
+
+
+def rank_each(
+    queries: Sequence[Query], excluded: Excluded | None, tag: str, rank_one: Callable[[Query, frozenset[str]], Ranking]
+) -> Run:
+    """Return the run of a retriever that ranks queries one by one, with the time that each took.
+
+    `rank_one` gets a query, and the ids of the chunks that it may not see.
+    """
+    rankings: dict[str, Ranking] = {}
+    latency: dict[str, float] = {}
+    for query in progress(queries, desc="retrieve", unit="queries"):
+        start = perf_counter()
+        rankings[query.query_id] = rank_one(query, excluded_from(query, excluded))
+        latency[query.query_id] = (perf_counter() - start) * 1000
+    return Run(tag=tag, rankings=rankings, latency_ms=latency)

@@ -9,24 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import MetricError, UsageError, plug_in_errors_as
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.retrieval.expansion import NOTHING
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrieverRow(Row):
-    """A retriever as it is registered."""
-
-    @property
-    def vectors(self) -> bool:
-        """Return whether it compares vectors itself, as no first stage of it does."""
-        return self.inner is None and "embedder" in inspect.signature(self.part).parameters
 
 
 class PlugInRetriever:
@@ -53,16 +42,12 @@ class PlugInRetriever:
         return rank(ranking, k)
 
 
-class PlugInScorer:
+class PlugInScorer(PairScorer):
     """A reranker of another package, which counts as reading texts whole and caching no scores."""
-
-    pairs = (0, 0)
-    n_cached = 0
 
     def __init__(self, inner: Any, part: ResolvedSpec) -> None:
         self._inner, self._spec = inner, part.spec
-        self.identity: Mapping[str, Any] = getattr(inner, "identity", {})
-        """Facts that decide a score beside the two texts and the spec."""
+        self.identity = getattr(inner, "identity", {})
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return one score for each text; MetricError where the plug-in fails or gives something else."""
@@ -78,7 +63,7 @@ class PlugInScorer:
 RETRIEVERS = Kind(
     "retriever",
     "repoeval_bench.retrieval",
-    RetrieverRow,
+    Row,
     gives=("chunks", "own", "embedder", "ideal", "scorer", "inner"),
     offers=("search",),
     shown="search(self, queries, k, excluded), which gives a Run",
@@ -125,7 +110,9 @@ class ResolvedRetriever:
     @property
     def vectors(self) -> bool:
         """Return whether this retriever or its first stage compares vectors."""
-        return self.part.row.vectors or (self.first is not None and self.first.vectors)
+        if self.first:
+            return self.first.vectors
+        return "embedder" in inspect.signature(self.part.row.part).parameters
 
     @property
     def model(self) -> str:

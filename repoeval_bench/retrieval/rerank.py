@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from annotated_types import Ge
 
-from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.run import Ranking, Run
+from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
 from repoeval_bench.core.terms import TOKENIZERS, dice
-from repoeval_bench.embedding.device import DeviceName
+from repoeval_bench.embedding.models import DeviceName
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS, choose_retriever
 
@@ -40,7 +39,7 @@ def rerank(
     inner: ResolvedSpec,
     scorer: PairScorer | None,
     *,
-    k_raw: Annotated[int, Ge(1), Doc("how many of the first stage's best are ranked again")] = 100,
+    k_raw: Annotated[Positive, Doc("how many of the first stage's best are ranked again")] = 100,
     first: Annotated[
         Literal["dense", "bm25", "hybrid", "jaccard", "grep", "random"], Doc("the first stage, with its usual options")
     ] = "dense",
@@ -85,18 +84,11 @@ class RerankRetriever:
 
 
 @RERANKERS.register(name="overlap", meaning="the code tokens that a chunk shares with the query; needs no model")
-class OverlapScorer:
+class OverlapScorer(PairScorer):
     """score = Dice's coefficient over the code tokens, repeats counted; 0 for texts without a token."""
 
     def __init__(self) -> None:
         self._terms: dict[str, Counter[str]] = {}
-
-    identity: ClassVar[Mapping[str, Any]] = {}
-    """Nothing beside the retriever's spec."""
-    pairs = (0, 0)
-    """Texts are read whole and by no model."""
-    n_cached = 0
-    """Every score is computed."""
 
     def score(self, query: str, texts: Sequence[str]) -> list[float]:
         """Dice's coefficient of the query with each text."""

@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, create_model, field_validator
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import SpecError, UsageError, all_mistakes, nearest
 from repoeval_bench.core.strict_yaml import Document, KeyPath, Strict, read_yaml
 from repoeval_bench.dataset.home import shipped as data_that_ships
 from repoeval_bench.runs.problems import Problem, Problems, check_requests

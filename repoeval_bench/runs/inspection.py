@@ -21,9 +21,8 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.core.places import Gold, Place
 from repoeval_bench.core.source import Chunk, SourceFile, chunk_id_at, chunk_id_of_task, count_nws
-from repoeval_bench.core.spans import CharSpan, LineSpan
+from repoeval_bench.core.spans import CharSpan, Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
 from repoeval_bench.protocols.uses import used_of
@@ -224,17 +223,15 @@ def _chunks(row: ChunksRow) -> tuple[StoredChunk, ...]:
 
 def _own_fields(task: Task, *, of_definitions: bool) -> dict[str, Any]:
     """The fields that only queries of some protocols have."""
-    fields: dict[str, Any] = {"definitions": _definitions(task)} if of_definitions else {}
+    fields: dict[str, Any] = {}
+    if of_definitions:
+        fields["definitions"] = tuple(
+            DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_gold_rows(gold))
+            for used, gold in used_of(task)
+        )
     if change := task.change:
         fields["commit"] = CommitRow(commit=change.commit, date=change.date, subject=change.subject)
     return fields
-
-
-def _definitions(task: Task) -> tuple[DefinitionRow, ...]:
-    return tuple(
-        DefinitionRow(name=used.definition.name, kind=used.definition.kind, tier=used.tier, gold=_gold_rows(gold))
-        for used, gold in used_of(task)
-    )
 
 
 def _gold_rows(gold: Gold) -> list[tuple[str, int, int]]:

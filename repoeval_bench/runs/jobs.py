@@ -12,10 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Self
 
-from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError
+from repoeval_bench.core.errors import BenchError, ChunkError, GrammarError, LanguageError, UsageError, nearest
 from repoeval_bench.core.notices import NOTICES, collected
 from repoeval_bench.core.registry import entry_points, extension
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.runs.executors import Executor, ProcessPool
 from repoeval_bench.runs.parts import store_url
@@ -23,6 +22,7 @@ from repoeval_bench.runs.planning import Materials
 from repoeval_bench.runs.provenance import code_digest, versions
 from repoeval_bench.runs.request import DataRequest, ExecutionRequest
 from repoeval_bench.runs.results import Results
+from repoeval_bench.runs.view import RunView
 
 Placed = Callable[[TextEncoder], TextEncoder]
 
@@ -96,8 +96,8 @@ class Job:
     shared: Shared
     needs_model: bool
     """Whether it embeds with a model that another process can load."""
-    make: Callable[[Materials], str]
-    """It can be pickled, and returns the run's id."""
+    make: Callable[[Materials], RunView]
+    """It can be pickled."""
 
     def __call__(self, placed: Placed | None = None) -> Finished:
         """Make the run in this process; an error is part of the result.
@@ -111,7 +111,7 @@ class Job:
                 self.shared.code.check()
                 materials = cached_materials(self.shared, placed)
                 try:
-                    run_id = self.make(materials)
+                    run_id = self.make(materials).run_id
                 finally:
                     materials.share()
             except BenchError as raised:  # not raised again: it would end the other jobs

@@ -7,9 +7,9 @@ from typing import Self
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.parts import Embedder
-from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.source import Chunk
+from repoeval_bench.core.spans import Gold, Place, join
 from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
 from repoeval_bench.protocols.protocol import Protocol

@@ -4,8 +4,6 @@
 then uses its number. `read_log` reads both.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime
@@ -16,8 +14,7 @@ from typing import Annotated, NamedTuple, Self
 from pydantic import Field, field_validator, model_validator
 
 from repoeval_bench.core.json_reader import JsonFaultError, lines, opened, parse
-from repoeval_bench.core.places import Gold, Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line, Plain
 from repoeval_bench.runs.records import Record
 
@@ -73,6 +70,10 @@ class Retrieved(PlacedRecord):
     header_nws: HeaderNws | None = None
     doc_version: str | None = Field(default=None, description="Version or ISO 8601 date of the document.")
     source: str | None = Field(default=None, description="Which source (index, collection) the chunk came from.")
+
+
+Hit = tuple[LoggedChunk | Retrieved, float]
+"""A retrieved chunk and its score."""
 
 
 class ChunkerOfLog(Record):
@@ -151,10 +152,6 @@ class StoredRow(LogRow):
         return [(known[number], score) for number, score in zip(self.chunks, self.scores, strict=True)]
 
 
-Hit = tuple[LoggedChunk | Retrieved, float]
-"""A retrieved chunk and its score."""
-
-
 def read_log(path: Path) -> Iterator[tuple[int, LogRow, list[Hit]]]:
     """Yield (line number, row, its hits, best first) of every row of a log; JsonFaultError at the first broken one.
 
@@ -193,7 +190,7 @@ class Moment(NamedTuple):
     time: datetime
     whole_day: bool
 
-    def is_after(self, other: Moment) -> bool:
+    def is_after(self, other: Self) -> bool:
         """Return whether this is later; if either has no time of day, days are compared."""
         if self.whole_day or other.whole_day:
             return self.time.date() > other.time.date()

@@ -6,11 +6,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
-from repoeval_bench.core.errors import ResultError, SpecError, UsageError, of_each, os_reason
+from repoeval_bench.core.errors import ResultError, SpecError, UsageError, nearest, of_each, os_reason
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.core.spec import Spec, nearest
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few
 from repoeval_bench.runs.parts import RESULTS, shown_results
 from repoeval_bench.runs.records import MANIFEST, METRICS, PER_QUERY, RETRIEVED, Record

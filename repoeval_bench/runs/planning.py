@@ -8,11 +8,11 @@ from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, is_resized, match_size, mean_nws
-from repoeval_bench.core.benchmark import Benchmark, Query, Task
+from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ChunkError, DatasetError, NoDataError, UsageError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker, Embedder, Role
-from repoeval_bench.core.run import Fact
+from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.assembly import published_subset, with_fingerprint, without_tasks_of_tests
 from repoeval_bench.dataset.loader import load_benchmark

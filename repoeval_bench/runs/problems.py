@@ -8,9 +8,8 @@ from pathlib import Path
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import resize
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError, all_mistakes, nearest
 from repoeval_bench.core.parts import Chunker
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset import shipped
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.reading.code import check_extensions

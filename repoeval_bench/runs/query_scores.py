@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.places import Alone, clusters_of
+from repoeval_bench.core.run import Fact
 from repoeval_bench.core.words import count
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.run import Fact
-    from repoeval_bench.runs.records import QueryRow
+from repoeval_bench.runs.records import QueryRow
 
 FloatArray = NDArray[np.float64]
 
@@ -31,6 +28,16 @@ DIGITS = 12
 
 GROUP = "group of files"
 """What a cluster is where queries have gold in several files, and so join these files to one cluster."""
+
+
+class Alone(NamedTuple):
+    """The cluster of a query whose files are not known: no other query is in it."""
+
+    # A tuple, because a tuple is hashed and compared in C: 100,000 queries need that millions of times.
+    query_id: str
+
+    def __str__(self) -> str:
+        return f"query {self.query_id}"
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -137,6 +144,37 @@ class QueryScores:
     def table(self, measures: Sequence[str]) -> FloatArray:
         """Return float64 (n_queries, n_measures)."""
         return np.column_stack([self.values[name] for name in measures])
+
+
+def clusters_of(files: Mapping[str, Collection[str]]) -> dict[str, str]:
+    """Return query_id -> its cluster, from query_id -> the files of its gold, at least one.
+
+    Queries that share a file are in one cluster, directly or through other queries, in any order of rows, places and
+    files. A cluster is named after its first file by name, with the number of its other files.
+    """
+    # Queries of one file resemble each other, so statistics flip signs by cluster.
+    parents: dict[str, str] = {}
+
+    def root(file: str) -> str:
+        while (above := parents.setdefault(file, file)) != file:
+            parents[file] = parents[above]  # halves the way for the next search
+            file = parents[file]
+        return file
+
+    for paths in files.values():
+        first, *others = map(root, paths)
+        for other in others:
+            parents[root(other)] = root(first)
+    members: dict[str, list[str]] = defaultdict(list)
+    for file in parents:
+        members[root(file)].append(file)
+    names = {top: _cluster_name(paths) for top, paths in members.items()}
+    return {query_id: names[root(next(iter(paths)))] for query_id, paths in files.items()}
+
+
+def _cluster_name(files: Collection[str]) -> str:
+    others = len(files) - 1
+    return min(files) + (f" (+{count(others, 'file')})" if others else "")
 
 
 def _languages(files: Iterable[str]) -> str | None:

@@ -12,8 +12,6 @@ timings.jsonl      `TimeRow`: milliseconds of a query
 Nothing here opens a file: `store` writes them, `view` reads them.
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -23,8 +21,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TaskSample
+from repoeval_bench.core.files import short_hash, slug
 from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.core.spec import Spec, short_hash, slug
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.validation import STRICT, Count, Plain
 from repoeval_bench.protocols.protocol import CHOICES, Protocol
 from repoeval_bench.retrieval.expansion import NOTHING

@@ -15,10 +15,9 @@ from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from repoeval_bench.core.benchmark import TESTS
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError, all_mistakes, nearest
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.numbers import EXACT
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.validation import STRICT, expectation
 from repoeval_bench.dataset.questions import asks_for_files
 from repoeval_bench.dataset.repoeval import DEFAULT

@@ -14,10 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
-from repoeval_bench.core.files import folder_beside, share_bytes
+from repoeval_bench.core.files import folder_beside, share_bytes, short_hash, slug
 from repoeval_bench.core.json_reader import opened
 from repoeval_bench.core.registry import extension
-from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset.home import data_home
 from repoeval_bench.runs.inspection import QUERIES, SOURCES
 from repoeval_bench.runs.parts import is_url, store_url

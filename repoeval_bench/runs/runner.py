@@ -353,7 +353,7 @@ class Runner:
                     Job(
                         shared=shared,
                         needs_model=request.needs_vectors and has_model(request.embedder),
-                        make=partial(_make_one, request, reuse=reuse, sample=self._sample),
+                        make=partial(_only_run, request, [request.chunker], reuse=reuse, sample=self._sample),
                     )
                     for request in requests
                 ]
@@ -374,11 +374,6 @@ def runner_on(
         runner = Runner(requests, **folders, problems=problems, executor=executor)
         yield runner
     runner.check()
-
-
-def _make_one(request: RunRequest, materials: planning.Materials, *, reuse: bool, sample: int | None) -> str:
-    """Make the run of a checked request in a worker, and return its id."""
-    return _only_run(request, [request.chunker], materials, reuse=reuse, sample=sample).run_id
 
 
 def _only_run(

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import Self
+from typing import Any, Self
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.parts import Embedder, Retriever, Role
-from repoeval_bench.core.run import Fact, Qrels, Run
+from repoeval_bench.core.run import Fact, Qrels, Query, Run
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.protocol import Protocol
@@ -140,17 +139,17 @@ class TokenCounts:
         limits = {role: most if embedder.truncates(role) else inf for role in texts}
         return cls(tokens, limits, n_chunks, has_model=True)
 
-    def counted(self, role: Role) -> tuple[int | None, int | None, int | None]:
+    def counted(self, role: Role, what: str) -> dict[str, Any]:
         """Count a role's tokens, the texts that the model does not read to their end, and the tokens left unread.
 
-        0 without a model, None if it does not report them.
+        They are fields of `Counts` for `what`: 0 without a model, None if it does not report them.
         """
+        names = [f"{what}_{counted}" for counted in ("tokens", "truncated", "tokens_lost")]
         tokens, limit = self._of_files(role), self.limits[role]
         if tokens is None:
-            unknown = None if self.has_model else 0
-            return unknown, unknown, unknown
+            return dict.fromkeys(names, None if self.has_model else 0)
         lost = [int(count - limit) for count in tokens if count > limit]
-        return sum(tokens), len(lost), sum(lost)
+        return dict(zip(names, (sum(tokens), len(lost), sum(lost)), strict=True))
 
     def sizes(self) -> Sizes | None:
         """Mean, median, p95 and maximum of the chunks' tokens; None if no tokens are known."""
@@ -174,18 +173,12 @@ def count_all(planned: Plan, tokens: TokenCounts, qrels: Qrels, run: Run) -> Cou
     """Collect all counts of a run."""
     corpus = planned.corpus
     pairs, pairs_truncated = run.pairs
-    queries_tokens, queries_truncated, queries_lost = tokens.counted("query")
-    chunks_tokens, chunks_truncated, chunks_lost = tokens.counted("document")
     return Counts(
         queries=len(planned.queries),
-        queries_truncated=queries_truncated,
-        queries_tokens=queries_tokens,
-        queries_tokens_lost=queries_lost,
+        **tokens.counted("query", "queries"),
         queries_without_relevant=sum(not gains for gains in qrels.values()),
         chunks=corpus.n_chunks,
-        chunks_truncated=chunks_truncated,
-        chunks_tokens=chunks_tokens,
-        chunks_tokens_lost=chunks_lost,
+        **tokens.counted("document", "chunks"),
         chunks_duplicate=corpus.n_duplicates,
         chunks_merged=len(corpus.merged),
         files=corpus.n_files,

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from repoeval_bench.core.errors import ResultError, os_errors_as
 from repoeval_bench.core.files import check_writable as check_place
-from repoeval_bench.core.files import packed, sha256_text, write_atomic
+from repoeval_bench.core.files import packed, sha256_text, short_hash, write_atomic
 from repoeval_bench.core.source import readable
-from repoeval_bench.core.spec import Spec, short_hash
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs import records
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.records import QueryRow, TimeRow
@@ -64,19 +65,6 @@ class RunOutcome:
         return short_hash(json.dumps(parts, sort_keys=True), 12)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFiles:
-    """The content of a run folder; the lines of the log may come in pieces."""
-
-    manifest: records.Manifest
-    metrics: records.Metrics
-    queries: Iterable[QueryRow]
-    timings: Iterable[TimeRow]
-    qrels: str
-    log: str | Iterable[str]
-    inspection: Mapping[str, bytes] = field(default_factory=dict)
-
-
 def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
     """Write a run's folder and return it; ResultError if that fails. `created` is an ISO 8601 time."""
     qrels, gain_factor = format_qrels(outcome.judgements.qrels)
@@ -96,34 +84,44 @@ def save(outcome: RunOutcome, results: Path, *, created: str) -> Path:
         code=code_state(),
         versions=versions(),
     )
-    files = RunFiles(
+    return write_folder(
+        results / outcome.config.run_id,
         manifest=manifest,
         metrics=_metrics(outcome, dataset),
         queries=_query_rows(outcome),
         timings=_time_rows(outcome),
         qrels=qrels,
         log=_log_lines(outcome),
-        inspection=outcome.inspection,
+        others=outcome.inspection,
     )
-    return write_folder(results / outcome.config.run_id, files)
 
 
-def write_folder(folder: Path, files: RunFiles) -> Path:
+def write_folder(
+    folder: Path,
+    *,
+    manifest: records.Manifest,
+    metrics: records.Metrics,
+    queries: Iterable[QueryRow],
+    timings: Iterable[TimeRow],
+    qrels: str,
+    log: str | Iterable[str],
+    others: Mapping[str, bytes] = MappingProxyType({}),
+) -> Path:
     """Write a run's files; ResultError if that fails. A run in the cache of a store is put into the store too."""
     content: dict[str, str | bytes | Iterable[str | bytes]] = {
-        records.METRICS: pretty(files.metrics),
-        records.PER_QUERY: packed(_line(row) for row in files.queries),
-        records.QRELS: packed(files.qrels),
-        records.RETRIEVED: packed(files.log),
-        records.TIMINGS: (_line(row) for row in files.timings),
-        **files.inspection,
+        records.METRICS: pretty(metrics),
+        records.PER_QUERY: packed(_line(row) for row in queries),
+        records.QRELS: packed(qrels),
+        records.RETRIEVED: packed(log),
+        records.TIMINGS: (_line(row) for row in timings),
+        **others,
     }
     with os_errors_as(ResultError, f"the run folder {folder} cannot be written", "choose another with --out"):
         (folder / records.MANIFEST).unlink(missing_ok=True)
         for name, text in content.items():
             write_atomic(folder / name, text)
         # Last, as a folder without one is not a run.
-        write_atomic(folder / records.MANIFEST, pretty(files.manifest))
+        write_atomic(folder / records.MANIFEST, pretty(manifest))
     results_at(folder.parent).put(folder)
     return folder
 

@@ -157,14 +157,11 @@ def _judged(
 
 
 def as_field(name: str, what: str) -> str:
-    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged.
-
-    A query id's first character is encoded where it would make a line a comment.
-    """
+    """Return the name as one field of a line: percent-encoded if it contains a blank, else unchanged."""
     if not name:
         raise MetricError(f"a {what} is empty; a field of a TREC file needs at least one character")
     field = name if name.split() == [name] else encode_id(name)
-    # A query id's first character could make a line of qrels a comment.
+    # A query id's first character could make a line of qrels a comment, so it is encoded too.
     return f"%{ord(_COMMENT):02X}{field[1:]}" if what == _QUERY and field.startswith(_COMMENT) else field
 
 

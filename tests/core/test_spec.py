@@ -2,8 +2,9 @@
 
 import pytest
 
-from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.spec import Spec, nearest, slug
+from repoeval_bench.core.errors import SpecError, nearest
+from repoeval_bench.core.files import slug
+from repoeval_bench.core.spec import Spec
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import pytest
 
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.task_facts import FACTS, task_facts
 from support.written import benchmark, sources, task
 

@@ -3,8 +3,7 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.loader import load_benchmark
 from support.codebase import CODE, write_code
 from support.runs import write_rows

@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.embedding import device, models
-from repoeval_bench.embedding.device import choose_precision, cpu_has_bf16
+from repoeval_bench.embedding import models
+from repoeval_bench.embedding.models import choose_precision, cpu_has_bf16
 from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
 
@@ -17,8 +17,8 @@ def cpu(tmp_path, monkeypatch):
         path = tmp_path / ("cpuinfo" if flags else "absent")
         if flags:
             path.write_text(f"processor\t: 0\nflags\t\t: fpu avx2 avx512f {flags}\nprocessor\t: 1\n")
-        monkeypatch.setattr(device, "_CPUINFO", path)
-        monkeypatch.setattr(device.platform, "machine", lambda: machine)
+        monkeypatch.setattr(models, "_CPUINFO", path)
+        monkeypatch.setattr(models.platform, "machine", lambda: machine)
         cpu_has_bf16.cache_clear()
 
     yield has

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.embedding.device import cpu_has_bf16
+from repoeval_bench.embedding.models import cpu_has_bf16
 from support.command import bench_process, python
 
 README = Path(__file__).resolve().parents[2] / "README.md"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import MetricError, UsageError
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import (
     ChunkPlace,
     Context,

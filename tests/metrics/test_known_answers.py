@@ -5,8 +5,7 @@ from math import log2
 import numpy as np
 import pytest
 
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import ChunkPlace, Context, score_query, score_run
 
 

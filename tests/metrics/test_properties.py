@@ -4,8 +4,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import MEASURES, Context, Measure, WrittenCompletion, score_ceilings, score_query, score_run
 from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
 

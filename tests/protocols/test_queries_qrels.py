@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import (
     build_qrels,

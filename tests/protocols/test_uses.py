@@ -7,9 +7,8 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.core.uses import CodeDefinition, UsedDefinition
 from repoeval_bench.metrics import score_ceilings, score_run
 from repoeval_bench.protocols.protocol import Protocol

@@ -9,12 +9,10 @@ from hypothesis import strategies as st
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.core.errors import LanguageError
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import Chunk, SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import score_run
-from repoeval_bench.metrics.context import ChunkPlace, Context, as_read
-from repoeval_bench.metrics.judged_run import each_line_once, judge
+from repoeval_bench.metrics.judged_run import ChunkPlace, Context, as_read, each_line_once, judge
 from repoeval_bench.retrieval.expansion import Expansion
 
 TEXT = """\

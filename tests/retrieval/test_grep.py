@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import SpecError
+from repoeval_bench.core.run import Query
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.retrieval.grep import GrepRetriever, keywords_of

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.core.benchmark import Query
-from repoeval_bench.core.run import Run
+from repoeval_bench.core.run import Query, Run
 from repoeval_bench.retrieval.hybrid import HybridRetriever, min_max_sum, reciprocal_ranks
 from repoeval_bench.retrieval.ranking import rank
 

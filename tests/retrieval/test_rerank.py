@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.core.benchmark import Query
 from repoeval_bench.core.errors import EmbeddingError
+from repoeval_bench.core.run import Query
 from repoeval_bench.embedding.cross_encoder import CachedScorer, find_cross_encoder
 from repoeval_bench.embedding.models import locate
 from repoeval_bench.embedding.storage import VectorCache

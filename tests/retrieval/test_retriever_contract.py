@@ -5,7 +5,7 @@ import random
 import numpy as np
 import pytest
 
-from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.run import Query
 from repoeval_bench.retrieval.jaccard import JaccardRetriever
 from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever

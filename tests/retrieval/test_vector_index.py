@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from threadpoolctl import threadpool_limits
 
-from repoeval_bench.core.benchmark import Query
+from repoeval_bench.core.run import Query
 from repoeval_bench.retrieval import vector_index
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import rank

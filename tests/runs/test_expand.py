@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from repoeval_bench import compare
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.metrics.context import as_read
+from repoeval_bench.core.spans import LineSpan, Place
+from repoeval_bench.metrics.judged_run import as_read
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.runner import evaluate, plan_run

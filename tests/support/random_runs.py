@@ -2,8 +2,7 @@
 
 import random
 
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import ChunkPlace, Context
 
 

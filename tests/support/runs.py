@@ -17,7 +17,7 @@ from repoeval_bench.runs.records import MANIFEST, RETRIEVED, SCHEMA, Manifest, M
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import make_runs
-from repoeval_bench.runs.store import RunFiles, jsonl, write_folder
+from repoeval_bench.runs.store import jsonl, write_folder
 from repoeval_bench.runs.trec import as_field
 from repoeval_bench.runs.view import RunView
 
@@ -146,32 +146,30 @@ def write_run(
     return RunView(
         write_folder(
             folder,
-            RunFiles(
-                manifest=Manifest.model_validate_json(json.dumps(manifest)),
-                metrics=content,
-                queries=(
-                    QueryRow(
-                        query_id=query_id,
-                        repo=repos[i],
-                        path=None if not files or isinstance(files[i], tuple) else files[i],
-                        gold_files=files[i] if files and isinstance(files[i], tuple) else (),
-                        n_relevant=len(gold[query_id]),
-                        facts=dict(facts[i]) if facts else {},
-                        measures={name: float(column[i]) for name, column in values.items()},
-                    )
-                    for i, query_id in enumerate(ids)
-                ),
-                timings=[
-                    TimeRow(step="judge", seconds=1.0),
-                    *(TimeRow(query_id=q, latency_ms={"retrieve": ms}) for q, ms in zip(ids, latency, strict=False)),
-                ],
-                qrels="".join(
-                    f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
-                    for query_id, gains in gold.items()
-                    for chunk, gain in (gains or {"none": 0}).items()
-                ),
-                log=jsonl(_log_row(folder.name, query_id, chunks) for query_id, chunks in ranked.items()),
+            manifest=Manifest.model_validate_json(json.dumps(manifest)),
+            metrics=content,
+            queries=(
+                QueryRow(
+                    query_id=query_id,
+                    repo=repos[i],
+                    path=None if not files or isinstance(files[i], tuple) else files[i],
+                    gold_files=files[i] if files and isinstance(files[i], tuple) else (),
+                    n_relevant=len(gold[query_id]),
+                    facts=dict(facts[i]) if facts else {},
+                    measures={name: float(column[i]) for name, column in values.items()},
+                )
+                for i, query_id in enumerate(ids)
             ),
+            timings=[
+                TimeRow(step="judge", seconds=1.0),
+                *(TimeRow(query_id=q, latency_ms={"retrieve": ms}) for q, ms in zip(ids, latency, strict=False)),
+            ],
+            qrels="".join(
+                f"{as_field(query_id, 'query id')} 0 {chunk} {int(gain)}\n"
+                for query_id, gains in gold.items()
+                for chunk, gain in (gains or {"none": 0}).items()
+            ),
+            log=jsonl(_log_row(folder.name, query_id, chunks) for query_id, chunks in ranked.items()),
         )
     )
 

@@ -17,7 +17,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_file
 from repoeval_bench.core.json_reader import JsonFaultError, parse_loose
 from repoeval_bench.dataset.reading.code import Origin
-from repoeval_bench.dataset.reading.origin import checked_hash, of_archive, open_folder, repository_name
+from repoeval_bench.dataset.reading.origin import of_archive, open_folder, repository_name
 from repoeval_bench.dataset.sources import SourceError, TamperedError
 from repoeval_bench.dataset.sources.package_index import Index, open_index
 
@@ -40,7 +40,7 @@ class Npm:
         origin = of_archive(
             path,
             repository_name(f"{name.lstrip('@').replace('/', '_')}-{version}"),
-            {"kind": "npm", "package": name, "version": version, "sha256": checked_hash(path, pinned)},
+            {"kind": "npm", "package": name, "version": version, "sha256": _checked_hash(path, pinned)},
         )
         # Of a pinned package the edition's own table says which files are taken.
         return origin if pinned else _without_declarations(origin)
@@ -101,9 +101,17 @@ class PyPI:
             "package": name,
             "version": version,
             "file": path.name,
-            "sha256": checked_hash(path, pinned),
+            "sha256": _checked_hash(path, pinned),
         }
         return of_archive(path, repository_name(f"{name}-{version}"), facts)
+
+
+def _checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
+    """The SHA-256 of a fetched package; a TamperedError where another was pinned."""
+    digest, expected = sha256_file(path), (pinned or {}).get("sha256")
+    if expected and digest != expected:
+        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {expected}; the index serves another file")
+    return digest
 
 
 KINDS: Mapping[str, type[Npm | PyPI]] = {"npm": Npm, "pypi": PyPI, "sdist": PyPI}

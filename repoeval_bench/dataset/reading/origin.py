@@ -10,10 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import sha256_file
 from repoeval_bench.dataset.archives import ArchiveEntry, read_archive
 from repoeval_bench.dataset.pack import MANIFEST
 from repoeval_bench.dataset.reading.checkout import (
@@ -24,7 +22,6 @@ from repoeval_bench.dataset.reading.checkout import (
     read_checkout,
 )
 from repoeval_bench.dataset.reading.code import Origin, name_reason
-from repoeval_bench.dataset.sources import TamperedError
 from repoeval_bench.dataset.trees import refuse_folder
 
 
@@ -37,14 +34,6 @@ def repository_name(text: str) -> str:
 def name_of_repository(folder: Path) -> str:
     """The name of a repository in such a folder: `shop` for `shop`, `shop.git` and `shop/.git`."""
     return repository_name((folder.parent if folder.name == ".git" else folder).name.removesuffix(".git"))
-
-
-def checked_hash(path: Path, pinned: Mapping[str, Any] | None) -> str:
-    """The SHA-256 of a fetched package; a TamperedError where another was pinned."""
-    digest, expected = sha256_file(path), (pinned or {}).get("sha256")
-    if expected and digest != expected:
-        raise TamperedError(f"{path.name} has SHA-256 {digest}, and not {expected}; the index serves another file")
-    return digest
 
 
 def of_archive(path: Path, name: str, facts: Mapping[str, object]) -> Origin:

@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError, NoDataError
-from repoeval_bench.core.files import git_blob_id, sha256_file, write_atomic
+from repoeval_bench.core.files import git_blob_id, sha256_file, short_hash, slug, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.archives import read_zip
 from repoeval_bench.dataset.repoeval import FUNCTION, NAME, TASK_ARCHIVE, TASK_FILE_END

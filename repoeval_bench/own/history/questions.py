@@ -11,8 +11,7 @@ from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
-from repoeval_bench.core.places import Gold, Place, join
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
@@ -532,17 +531,11 @@ def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
 def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
     question, commit, change = match.question, match.question.commit, match.question.change
     golds = [_gold(f"{repo}/{match.path}", spans) for spans in match.gold]
-    first = golds[0][0].lines
-    return Task(
-        task_id=f"{repo}/{commit.id[:12]}",
-        repo=repo,
-        path=match.path,
-        prompt=question_of(question.subject),
-        ground_truth="",
-        body=first,
-        context_start=first.start,
-        level=LEVEL,
-        places=golds[0],
+    return Task.asking(
+        f"{repo}/{commit.id[:12]}",
+        question_of(question.subject),
+        golds[0],
+        LEVEL,
         change=AskedCommit(
             commit=commit.id,
             date=commit.day,

@@ -14,14 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, os_errors_as
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, nearest, os_errors_as
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import folder_beside, work_folder
+from repoeval_bench.core.files import folder_beside, short_hash, slug, work_folder
 from repoeval_bench.core.languages import ENDINGS, FURTHER, LANGUAGES, MODULE_FILES
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spec import nearest, short_hash, slug
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset import uses_table
 from repoeval_bench.dataset.commits import TABLE

@@ -18,9 +18,8 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.languages import language_of
-from repoeval_bench.core.places import Gold, Place, join, without
 from repoeval_bench.core.source import SourceFile, blanked
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, without
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.protocols.protocol import protocol
 
@@ -113,19 +112,7 @@ def question_tasks(repo: str, level: str, by_file: Iterable[Sequence[tuple[str, 
         golds[question] += gold
         askers.setdefault(question, asker)
     for number, (question, places) in enumerate(golds.items()):
-        first = places[0]
-        yield Task(
-            task_id=f"{repo}/{level}-{number}",
-            repo=repo,
-            path=first.file.removeprefix(f"{repo}/"),
-            prompt=question,
-            ground_truth="",
-            body=first.lines,
-            context_start=first.lines.start,
-            level=level,
-            function_name=askers[question],
-            places=join(places),
-        )
+        yield Task.asking(f"{repo}/{level}-{number}", question, places, level, function_name=askers[question])
 
 
 @lru_cache(maxsize=4096)  # a comparison asks once for every chunker, and once for every retriever

@@ -17,10 +17,9 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.definitions import Definition, calls_in, definitions
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import LANGUAGES, Language, language_of
-from repoeval_bench.core.places import Gold, Place, join
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.syntax import parse
 from repoeval_bench.core.terms import identifiers
 from repoeval_bench.core.uses import CodeDefinition

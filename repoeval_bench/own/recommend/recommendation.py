@@ -23,13 +23,12 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_name
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped

@@ -10,7 +10,6 @@ from time import perf_counter
 from typing import Annotated, Any, Literal
 
 import click
-from annotated_types import Ge
 
 from repoeval_bench.cli.console import print_json, print_table
 from repoeval_bench.cli.options import home_option, json_option, note, request_options, runs_folder
@@ -18,12 +17,13 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.definitions import identifiers_in
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.files import sha256_text
+from repoeval_bench.core.fields import Natural, Positive
+from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.languages import Language, language_of
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import spliced
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.core.spec import Spec, short_hash, slug
+from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import VectorCache
@@ -40,7 +40,7 @@ from repoeval_bench.runs.parts import shown_place, vectors_folder
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.replay import benchmark_of
 from repoeval_bench.runs.request import DataRequest, Flag, Request
-from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
+from repoeval_bench.runs.store import check_writable, jsonl, write_folder
 from repoeval_bench.runs.view import RunView
 
 Context = Literal["none", "retrieved"]
@@ -61,10 +61,10 @@ class CompletionRequest(Request):
         tuple[Context, ...],
         Flag("Context above the code: none or retrieved; may be repeated.", "KIND", spelled="--context"),
     ] = ("retrieved",)
-    budget: Annotated[
-        int, Ge(0), Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")
-    ] = 2000
-    concurrency: Annotated[int, Ge(1), Flag("Requests at a time.", "N")] = 8
+    budget: Annotated[Natural, Flag("Tokens of the retrieved code with its heading, counted by a rule.", "TOKENS")] = (
+        2000
+    )
+    concurrency: Annotated[Positive, Flag("Requests at a time.", "N")] = 8
 
 
 def prompts_of(
@@ -200,16 +200,17 @@ def _save(
     shown = {"run_id": run_id, "completion": f"{name} {settings.context}"}
     provenance = {"created": created, "completion": settings, "code": code_state(), "versions": versions()}
     stored = {file: (run.folder / file).read_bytes() for file in (SOURCES, CHUNKS, QUERIES)}
-    files = RunFiles(
+    folder = write_folder(
+        out / run_id,
         manifest=run.manifest.model_copy(update={"run_id": run_id, **provenance}),
         metrics=_metrics(run.metrics, queries).model_copy(update=shown),
         queries=queries,
         timings=[*run.rows(records.TIMINGS, records.TimeRow), timing],
         qrels=run.text(records.QRELS),
         log=run.text(records.RETRIEVED),
-        inspection=stored | {records.COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
+        others=stored | {records.COMPLETIONS: jsonl(row.as_json() for row in rows).encode()},
     )
-    return RunView(write_folder(out / run_id, files))
+    return RunView(folder)
 
 
 def _queries(run: RunView, rows: Sequence[records.CompletionRow], scores: RunScores) -> list[records.QueryRow]:

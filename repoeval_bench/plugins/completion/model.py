@@ -5,15 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from annotated_types import Ge
 from pydantic import BaseModel, Field
 
 from repoeval_bench.core.api_server import Api, ApiServer, answers, check_no_key, server_address
-from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
-from repoeval_bench.core.fields import Doc, options_of, read_options
+from repoeval_bench.core.errors import CacheError, CompletionError, SpecError, nearest
+from repoeval_bench.core.fields import Doc, Positive, options_of, read_options
 from repoeval_bench.core.json_reader import faults_as, parse
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spec import Spec, format_spec, nearest
+from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import count
 from repoeval_bench.embedding.storage import MEND, VectorCache, key_prefix, text_key
 
@@ -73,8 +72,8 @@ class Model:
     name: str
     base_url: Annotated[str, Doc("the server; OPENAI_BASE_URL or OpenAI's unless given")] = ""
     api: Annotated[Literal["completions", "chat"], Doc("which of the server's APIs")] = "completions"
-    max_tokens: Annotated[Annotated[int, Ge(1)] | None, Doc("tokens of an answer; 500 for functions, else 100")] = None
-    timeout: Annotated[int, Ge(1), Doc("seconds that a request may take")] = 120
+    max_tokens: Annotated[Positive | None, Doc("tokens of an answer; 500 for functions, else 100")] = None
+    timeout: Annotated[Positive, Doc("seconds that a request may take")] = 120
 
     @property
     def spec(self) -> str:

@@ -12,10 +12,9 @@ from itertools import takewhile
 from pathlib import Path
 
 from repoeval_bench.core.errors import UsageError, os_errors_as
-from repoeval_bench.core.places import Gold as Places
-from repoeval_bench.core.places import Place
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import Gold as Places
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
 from repoeval_bench.plugins.logs.records import (

@@ -16,8 +16,7 @@ from repoeval_bench.cli.console import echo, print_json
 from repoeval_bench.cli.options import INPUT, json_option, measures_option, note, out_option
 from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.files import sha256_text
-from repoeval_bench.core.spec import short_hash, slug
+from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.words import count, one_line
 from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs import import_gold
@@ -26,7 +25,7 @@ from repoeval_bench.runs import records
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
-from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
+from repoeval_bench.runs.store import check_writable, jsonl, write_folder
 from repoeval_bench.runs.trec import format_qrels, run_lines
 from repoeval_bench.runs.view import RunView
 
@@ -146,7 +145,8 @@ class _Import:
         for _ in run_lines(rankings, self.first.system):
             pass
         qrels, factor = format_qrels(self.judgements.gains)
-        content = RunFiles(
+        folder = write_folder(
+            results / self.run_id,
             manifest=self.manifest(created, factor),
             metrics=self.metrics(),
             queries=self.query_rows(),
@@ -154,7 +154,7 @@ class _Import:
             qrels=qrels,
             log=(jsonl([row.model_dump(exclude_none=True, exclude={"latency_ms"})]) for row in self.stored.values()),
         )
-        return RunView(write_folder(results / self.run_id, content))
+        return RunView(folder)
 
     @property
     def first(self) -> LogRow:

@@ -13,8 +13,7 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
-from repoeval_bench.core.errors import BenchError, UsageError
-from repoeval_bench.core.spec import nearest
+from repoeval_bench.core.errors import BenchError, UsageError, nearest
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.view import RunView
 

@@ -12,16 +12,10 @@ from importlib import import_module
 from itertools import accumulate
 from typing import Annotated, Any, ClassVar, Literal
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import library_language
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
-
-# It parses its "typescript" with the grammar of TSX.
-_NAMES = {"python": "python", "java": "java", "csharp": "csharp", "typescript": "typescript", "tsx": "typescript"}
 
 
 @CHUNKERS.register(requires=("astchunk",))
@@ -30,7 +24,9 @@ class AstchunkChunker(Peer):
     """The cAST authors' own package (extra `astchunk`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "astchunk"
-    max_chunk_size: Annotated[int, Ge(1), Doc("non-whitespace characters of a chunk, at most")] = 1500
+    # It parses its "typescript" with the grammar of TSX.
+    names: ClassVar = {name: name for name in ("python", "java", "csharp", "typescript")} | {"tsx": "typescript"}
+    max_chunk_size: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = 1500
     language: Annotated[
         Literal["auto", "python", "java", "csharp", "typescript", "tsx"], Doc("auto: by the file's name; or a grammar")
     ] = "auto"
@@ -38,7 +34,7 @@ class AstchunkChunker(Peer):
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that astchunk names."""
         text = file.text
-        language = library_language(file, _NAMES.get(self.language, self.language), _NAMES, self.name)
+        language = self.names.get(self.language) or self.language_in(file)
         pieces = _library(self.max_chunk_size, language).chunkify(text, repo_level_metadata={"filepath": file.path})
         rows = [(piece["metadata"]["start_line_no"], piece["metadata"]["end_line_no"]) for piece in pieces]
         # Its lines end at a newline only, as tree-sitter counts.

@@ -13,10 +13,9 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers._syntax import SAME_NAMES
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -27,12 +26,13 @@ class ChunkhoundChunker(Peer):
     """ChunkHound's parser (extra `chunkhound`); its chunks of the same lines are merged into one."""
 
     name: ClassVar[str] = "chunkhound"
-    max_chunk_size: Annotated[Size, Doc("non-whitespace characters of a chunk, at most")] = 1200
-    min_chunk_size: Annotated[Size, Doc("a chunk with fewer is not halved")] = 50
+    names: ClassVar = SAME_NAMES
+    max_chunk_size: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = 1200
+    min_chunk_size: Annotated[Positive, Doc("a chunk with fewer is not halved")] = 50
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the whole lines that the package names."""
-        language = library_language(file, "auto", SAME_NAMES, self.name)
+        language = self.language_in(file)
         pieces = _library(self.max_chunk_size, self.min_chunk_size, language).parse_content(file.text)
         # It counts an empty line after the file's last line end, and a chunk may consist of that line.
         rows = [(int(chunk.start_line), int(chunk.end_line)) for chunk in pieces]

@@ -11,14 +11,11 @@ from functools import cache
 from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._adapters import Peer
 from repoeval_bench.chunkers._syntax import LanguageName, resolve_language
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural, Positive
 from repoeval_bench.core.source import SourceFile
 
 
@@ -28,9 +25,9 @@ class CocoindexChunker(Peer):
     """CocoIndex's splitter (extra `cocoindex`), its telemetry switched off."""
 
     name: ClassVar[str] = "cocoindex"
-    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
-    min_chunk_size: Annotated[Size | None, Doc("bytes of a chunk, at least; none: half of chunk_size")] = None
-    chunk_overlap: Annotated[int, Ge(0), Doc("bytes that a chunk repeats of the one before it, at most")] = 0
+    chunk_size: Annotated[Positive, Doc("bytes of a chunk, whitespace included")] = 2000
+    min_chunk_size: Annotated[Positive | None, Doc("bytes of a chunk, at least; none: half of chunk_size")] = None
+    chunk_overlap: Annotated[Natural, Doc("bytes that a chunk repeats of the one before it, at most")] = 0
     language: LanguageName = "auto"
 
     @property

@@ -10,13 +10,10 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Annotated, ClassVar
 
-from annotated_types import Ge
-
 from repoeval_bench.chunkers._cutter import Cutter, cut_spans
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import SpecError
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Natural, Positive
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
@@ -26,8 +23,8 @@ class GrepaiChunker(Cutter):
     """Up to `chunk_size` bytes, ended at the last line end; the next chunk starts `chunk_overlap` before that end."""
 
     name: ClassVar[str] = "grepai"
-    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2048
-    chunk_overlap: Annotated[int, Ge(0), Doc("bytes that a chunk repeats of the one before it")] = 200
+    chunk_size: Annotated[Positive, Doc("bytes of a chunk, whitespace included")] = 2048
+    chunk_overlap: Annotated[Natural, Doc("bytes that a chunk repeats of the one before it")] = 200
 
     def check(self) -> None:
         """Refuse an overlap that leaves nothing new."""

@@ -16,10 +16,8 @@ from importlib import import_module
 from typing import Annotated, Any, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import library_language
-from repoeval_bench.chunkers._tokens import Size
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 
@@ -35,12 +33,13 @@ class HaystackChunker(Peer):
     """Haystack's PythonCodeSplitter (extra `haystack`), telemetry switched off; by itself it takes 20 to 100 lines."""
 
     name: ClassVar[str] = "haystack"
-    max_effective_lines: Annotated[Size, Doc("lines of 45 characters that a chunk comes near to")] = 45
-    min_effective_lines: Annotated[Size, Doc("lines of 45 characters below which a chunk goes on")] = 9
+    names: ClassVar = {"python": "python"}
+    max_effective_lines: Annotated[Positive, Doc("lines of 45 characters that a chunk comes near to")] = 45
+    min_effective_lines: Annotated[Positive, Doc("lines of 45 characters below which a chunk goes on")] = 9
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int, str]] | None:
         """Return the lines of each chunk, with the classes' first lines where Haystack puts them before it."""
-        library_language(file, "auto", {"python": "python"}, self.name)
+        self.language_in(file)
         text = _with_bodies(file.text)
         document = import_module("haystack").Document(content=text)
         documents = _library(self.max_effective_lines, self.min_effective_lines).run([document])["documents"]

@@ -12,10 +12,9 @@ from importlib import import_module
 from typing import Annotated, ClassVar
 
 from repoeval_bench.chunkers._adapters import Peer
-from repoeval_bench.chunkers._syntax import SAME_NAMES, library_language
-from repoeval_bench.chunkers._tokens import Size
+from repoeval_bench.chunkers._syntax import SAME_NAMES
 from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.fields import Doc
+from repoeval_bench.core.fields import Doc, Positive
 from repoeval_bench.core.source import SourceFile
 
 
@@ -25,12 +24,13 @@ class SembleChunker(Peer):
     """Semble's chunker (extra `semble`); Semble itself cuts at 750 bytes."""
 
     name: ClassVar[str] = "semble"
-    chunk_size: Annotated[Size, Doc("bytes of a chunk, whitespace included")] = 2000
+    names: ClassVar = SAME_NAMES
+    chunk_size: Annotated[Positive, Doc("bytes of a chunk, whitespace included")] = 2000
     language: Annotated[str, Doc("the grammar; auto: by the file's name")] = "auto"
 
     def spans(self, file: SourceFile) -> Sequence[tuple[int, int]] | None:
         """Return the character offsets that the package reports."""
-        language = library_language(file, self.language, SAME_NAMES, self.name)
+        language = self.language_in(file)
         logging.getLogger("semble").setLevel(logging.ERROR)  # it warns of what is nested deeper than it opens
         bounds = import_module("semble.chunking.core").chunk(file.text, language, self.chunk_size)
         # None where the package has no such grammar on this platform: it would cut by lines, and only its log says so.

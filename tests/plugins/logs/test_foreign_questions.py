@@ -8,8 +8,7 @@ import pytest
 
 from repoeval_bench import load_benchmark
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.core.places import Place
-from repoeval_bench.core.spans import LineSpan
+from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.core.validation import LINES
 from repoeval_bench.plugins.logs.questions import FILE_GOLD, GOLD, QUESTIONS
 from support.codebase import write_files
