@@ -134,7 +134,8 @@ def _sure(recommendation: Recommendation) -> str:
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
     doubt = f"Among {tried} candidates, such a gain can be chance, or come from one file."
-    return f" The interval compares these two alone. {doubt}"
+    interval = "The interval compares" if len(recommendation.current.gains) == 1 else "Each interval compares"
+    return f" {interval} these two alone. {doubt}"
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
