@@ -14,7 +14,7 @@ from repoeval_bench.analysis.statistics import Sample, bounded, effective_cluste
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.progress import progress
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.runs.query_scores import QueryScores, repository_kind, together
+from repoeval_bench.runs.query_scores import QueryScores, together
 from repoeval_bench.runs.records import Headline
 from repoeval_bench.runs.view import RunView
 
@@ -254,12 +254,7 @@ def _comparisons(
                     p,
                     lower=lower,
                     within=margin if inside and enough else None,
-                    carriers=carriers_of(
-                        (
-                            (scores.cluster_kind, by_file),
-                            (repository_kind(scores.clustered_by), by_repository),
-                        )
-                    ),
+                    carriers=carriers_of(zip(scores.kinds, (by_file, by_repository), strict=True)),
                     doubtful=any(ends is not None and ends.doubtful for ends in (by_file, by_repository)),
                 ),
                 against_baseline=table.against_baseline,

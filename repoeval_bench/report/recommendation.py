@@ -148,13 +148,20 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
     if now and then:
         less = 1 - then / now
-        parts.append(f"it needs {_percent(abs(less))} {'fewer' if less >= 0 else 'more'} tokens per query")
+        share = f"{_percent(abs(less))} {'fewer' if less >= 0 else 'more'}"
+        parts.append(f"it needs {share if _shows(less) else 'about as many'} tokens per query")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
         less = 1 - new / old
-        parts.append(f"after an edit, {_percent(abs(less))} {'less' if less >= 0 else 'more'} text is embedded again")
+        share = f"{_percent(abs(less))} {'less' if less >= 0 else 'more'}"
+        parts.append(f"after an edit, {share if _shows(less) else 'about as much'} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
+
+
+def _shows(difference: float) -> bool:
+    """Return whether a share is more than 0 % as it is printed."""
+    return _percent(abs(difference)) != _percent(0)
 
 
 def _cost(recommendation: Recommendation) -> list[str]:

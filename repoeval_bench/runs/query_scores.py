@@ -127,6 +127,11 @@ class QueryScores:
         return GROUP if self.clustered_by == "file" and self.n_files > len(set(self.clusters)) else self.clustered_by
 
     @property
+    def kinds(self) -> tuple[str, str]:
+        """The names of one cluster and of one repository."""
+        return self.cluster_kind, repository_kind(self.clustered_by)
+
+    @property
     def n_files(self) -> int:
         """The number of files that have gold."""
         return len(set(chain.from_iterable(self.gold_files)))

@@ -402,8 +402,8 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
     level = pack.content.levels["commits"]
     loaded = load_benchmark(tmp_path / "pack")
     assert len(loaded.tasks) == level.tasks
-    assert f" · {level.tasks} queries in {len(questions.windows)} periods · " in loaded.label
-    assert [*loaded.today] == [questions.windows[0].name]
+    assert f" · {len(questions.tasks)} queries in {len(questions.windows)} periods · " in benchmark.label
+    assert [*benchmark.today] == [questions.windows[0].name]
     assert sum(level.left_out.values()) + level.tasks == level.candidates
     succeed("data", "verify", "--source", tmp_path / "pack")
     for gold in ("lines", "exact", "definitions"):
