@@ -125,6 +125,7 @@ def report_page(
             table_of(tables.score_columns(runs, kind), [runs[index] for index in order], "page"), order
         ),
         flipped=flipped_units(runs[0].scores.cluster_kind),
+        repository=repository_kind(runs[0].scores.clustered_by),
         differences=tables.page_table(
             table_of(
                 [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
@@ -244,7 +245,7 @@ def _over(run: tables.PageRun) -> str:
     metrics = run.stored.metrics
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")
-    return count(len(metrics.per_repo), repository_kind(run.stored.scores.clustered_by))
+    return count(len(metrics.per_repo), repository_kind(run.scores.clustered_by))
 
 
 def _holds(protocol: str, *, text: bool) -> str:
