@@ -37,7 +37,7 @@ class SizeMatch:
 
     def __str__(self) -> str:
         near = f"; {self.reason}" if self.reason else ""
-        return f"{self.spec}: chunks average {self.realised:.0f} characters (wanted {self.target:.0f}){near}"
+        return f"{self.spec}: chunks average {self.realised:.0f} characters (target: {self.target:.0f}){near}"
 
 
 def mean_nws(chunker: Chunker, files: Sequence[SourceFile], *, skip_errors: bool = False) -> float:

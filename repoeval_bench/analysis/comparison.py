@@ -254,7 +254,7 @@ def _comparisons(
                     p,
                     lower=lower,
                     within=margin if inside and enough else None,
-                    carriers=carriers_of(((scores.cluster_kind, by_file), ("repository", by_repository))),
+                    carriers=carriers_of(zip(scores.kinds, (by_file, by_repository), strict=True)),
                     doubtful=any(ends is not None and ends.doubtful for ends in (by_file, by_repository)),
                 ),
                 against_baseline=table.against_baseline,

@@ -166,7 +166,8 @@ def _score(
     flips = INTERVAL_FLIPS if limit.max_drop is None else FLIPS
     (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over, flips=flips)
     if limit.max_drop is not None:
-        rule, least = f"drops at most {limit.max_drop:g}", -limit.max_drop
+        least = 0.0 - limit.max_drop
+        rule = f"change at least {least:g}"
     else:
         assert limit.at_least is not None
         rule, least = f"at least {limit.at_least:g}", limit.at_least

@@ -1,6 +1,6 @@
 """Verdicts that come from one file or repository: the difference when it is left out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def _without(sample: Sample, cluster: int) -> Sample:
     return Sample(sample.sums[others], sample.counts[others], groups)
 
 
-def carriers_of(influences: Sequence[tuple[str, Influence | None]]) -> list[Carrier]:
+def carriers_of(influences: Iterable[tuple[str, Influence | None]]) -> list[Carrier]:
     """The carriers among pairs of a kind of cluster and its influence, in this order."""
     return [
         Carrier(kind=kind, name=influence.rests_on, p=influence.p)

@@ -73,8 +73,8 @@ class AdjustedP:
 class Carrier:
     """The file or repository without which a difference is not significant.
 
-    `kind` is `file`, `repository` or the field that groups queries. `p` is the test's p without it, adjusted as the
-    pair's own p is.
+    `kind` is `file`, `repository`, `period` (of a history) or the field that groups queries. `p` is the test's p
+    without it, adjusted as the pair's own p is.
     """
 
     kind: str

@@ -223,6 +223,14 @@ def _of_click(error: click.ClickException) -> str:
     said, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
     if context is None:
         return said
+    if isinstance(error, click.NoSuchOption):
+        from repoeval_bench.cli.options import rare_fields  # `--help` imports none
+
+        name = error.option_name.lstrip("-").replace("-", "_")
+        if field := rare_fields(context.command).get(name):
+            option, default = field
+            value = "" if default is False else f"={option.metavar or 'VALUE'}"
+            return f"{error.option_name} is set by --set {name}{value} (see {context.command_path} --help-all)"
     epilogs = [
         at.command.epilog or "" for at in (context, context.parent) if at is not None
     ]  # a group has those of all

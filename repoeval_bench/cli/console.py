@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from repoeval_bench.core.words import visible
+from repoeval_bench.core.words import unbroken, visible
 from repoeval_bench.report.terminal import PAGE, table_lines
 
 if TYPE_CHECKING:
@@ -63,7 +63,8 @@ def print_paragraph(text: str, *, indent: str = "") -> None:
     All lines but the first begin with `indent`.
     """
     width = _console().width if sys.stdout.isatty() else PAGE
-    echo(textwrap.fill(visible(text), width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False))
+    wrapper = textwrap.TextWrapper(width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    echo(unbroken(visible(text), wrapper.fill))
 
 
 def _console() -> Console:

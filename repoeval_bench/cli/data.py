@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from repoeval_bench.cli.console import echo, print_json, print_table
+from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
 from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_unread, set_options, words_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -17,6 +17,7 @@ from repoeval_bench.dataset.pack import Pack, PackFile
 from repoeval_bench.dataset.verification import RepositorySummary, summarize
 from repoeval_bench.dataset.verification import verify as verify_set
 from repoeval_bench.report.table import Column, Table, figures, make_table
+from repoeval_bench.runs.request import shell_line
 
 
 @click.group("data")
@@ -150,10 +151,8 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         print_json(content.model_dump(by_alias=True))
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {output}")
-    if commits:
-        print_table(_commits(content))
-        return
-    print_table(_functions(content))
+    print_table(_commits(content) if commits else _functions(content))
+    print_lines([f"choose a chunker by it: {shell_line(['recommend', str(output)])}"])
 
 
 def _history_pack(
@@ -180,8 +179,11 @@ def _commits(content: PackFile) -> Table:
     from repoeval_bench.own.history.questions import REASONS
 
     (level,) = content.levels.values()
-    rows = [("queries", level.tasks, ""), *((reason, n, REASONS[reason]) for reason, n in level.left_out.items())]
-    rows.append(("commits read", level.candidates, ""))
+    rows = [
+        ("commits read", level.candidates, ""),
+        ("queries", level.tasks, "kept in the pack"),
+        *((f"left out: {reason}", n, REASONS[reason]) for reason, n in level.left_out.items()),
+    ]
     return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
 
 
@@ -191,9 +193,9 @@ def _functions(content: PackFile) -> Table:
 
     (level,) = content.levels.values()
     rows = [
-        ("tasks", level.tasks, "drawn from the candidates"),
         ("candidates", level.candidates, "functions that could be tasks"),
-        *((reason, n, LEFT_OUT[reason]) for reason, n in level.left_out.items() if n),
+        ("tasks", level.tasks, "drawn from the candidates, and kept in the pack"),
+        *((f"left out: {reason}", n, LEFT_OUT[reason]) for reason, n in level.left_out.items() if n),
     ]
     return make_table(["", *figures("functions", number=""), Column(name="meaning", prose=True)], rows)
 

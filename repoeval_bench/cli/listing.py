@@ -27,6 +27,7 @@ from repoeval_bench.protocols.qrels import RULES, relevance_rule
 from repoeval_bench.report.table import Column, Table, make_table
 from repoeval_bench.report.text import heading
 from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
+from repoeval_bench.runs.query_scores import RUN_FACTS
 
 
 def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
@@ -72,7 +73,8 @@ def _measures() -> Table:
 def _facts() -> Table:
     from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS  # ten grammars
 
-    return _table("fact", "what it says of a task", lines={**FACTS, **uses.FACTS, **COMMIT_FACTS}.items())
+    facts = {**RUN_FACTS, **FACTS, **uses.FACTS, **COMMIT_FACTS}
+    return _table("fact", "what it says of a query", lines=facts.items())
 
 
 def _languages() -> Table:

@@ -164,7 +164,7 @@ def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> 
     context.command.format_help(context, formatter)
     rows = [
         (name if default is False else f"{name}={option.metavar or 'VALUE'}", option.text)
-        for name, (option, default) in _rare_fields(context.command).items()
+        for name, (option, default) in rare_fields(context.command).items()
     ]
     with formatter.section("Fields of --set"):
         formatter.write_dl(rows)
@@ -172,7 +172,8 @@ def _print_all_help(context: click.Context, _: click.Parameter, value: bool) -> 
     context.exit()
 
 
-def _rare_fields(command: click.Command) -> Mapping[str, tuple[Flag, Any]]:
+def rare_fields(command: click.Command) -> Mapping[str, tuple[Flag, Any]]:
+    """Return the fields of a command's `--set`: field -> (its option, its default)."""
     return next((option.fields for option in command.params if isinstance(option, RareFields)), {})
 
 
@@ -272,7 +273,7 @@ def refuse_unread(names: Collection[str], because: str, way_out: str = "") -> No
     ]
     typed += [
         option.spelling(name)
-        for name, (option, _) in _rare_fields(context.command).items()
+        for name, (option, _) in rare_fields(context.command).items()
         if name in names and context.get_parameter_source(name) is ParameterSource.COMMANDLINE
     ]
     if typed:
@@ -298,7 +299,7 @@ def option_variables(command: click.Command, environment: Mapping[str, str]) -> 
         names = [spelled[2:].upper().replace("-", "_") for spelled in parameter.opts if spelled.startswith("--")]
         if value := next(filter(None, map(environment.get, names)), None):
             values[parameter.name] = parameter.type.split_envvar_value(value) if parameter.multiple else value
-    return values | {name: value for name in _rare_fields(command) if (value := environment.get(name.upper()))}
+    return values | {name: value for name in rare_fields(command) if (value := environment.get(name.upper()))}
 
 
 # Parameters that are never read from a variable: HOME is the user's, and the others are for one call.

@@ -17,6 +17,7 @@ from repoeval_bench.cli.options import refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.report.diff import (
+    FACTS_NOTE,
     comparison_lines,
     comparison_table,
     diff_summary,
@@ -144,7 +145,7 @@ def segments_command(
             print_json(options.plain(segmentation))
             return
         print_table(segmentation_table(segmentation))
-        print_lines(filter(None, [few_note(segmentation.segments, segmentation.clustered_by)]))
+        print_lines(filter(None, [few_note(segmentation.segments, segmentation.clustered_by), FACTS_NOTE]))
         return
     compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure)
     if as_json:

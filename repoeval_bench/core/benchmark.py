@@ -9,6 +9,7 @@ from repoeval_bench.core.run import Fact, Query
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.uses import UsedDefinition
+from repoeval_bench.core.words import count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,9 @@ class Task:
         return LineSpan(self.context_start, self.body.end)
 
 
+PERIOD = "period"
+"""What a repository is in the queries of a history: the tree of a base commit, and the commits after it."""
+
 TESTS = {
     "out": "neither searched nor used for queries",
     "index": "searched, but not used for queries",
@@ -166,11 +170,34 @@ class Benchmark:
     @property
     def label(self) -> str:
         """Name, size and fingerprint in one line, as every table carries it."""
-        drawn = f" (drawn from {self.sample.of}, seed {self.sample.seed})" if self.sample else ""
-        return (
-            f"{self.name} · {len(self.tasks)} of {self.whole_tasks} tasks{drawn}, "
-            f"{len(self.files)} of {self.whole_repos} repositories · data {self.fingerprint}"
-        )
+        drawn = ""
+        if self.sample:
+            whole = "with" if self.sample.of == self.whole_tasks else f"from {self.sample.of:,},"
+            drawn = f" (drawn {whole} seed {self.sample.seed})"
+        asks = any(task.places for task in self.tasks[:1])
+        first = "first " if self.limit and len(self.tasks) < self.whole_tasks else ""
+        tasks = first + self._part(len(self.tasks), self.whole_tasks, "query" if asks else "task") + drawn
+        # Queries are counted in these repositories alone, tasks in the whole set.
+        return f"{self.name} · {tasks}{' in ' if asks else ', '}{self.searched} · data {self.fingerprint}"
+
+    @property
+    def searched(self) -> str:
+        """The number of trees that are searched: repositories, or the periods of a history."""
+        return self._part(len(self.files), self.whole_repos, PERIOD if self.is_history else "repository")
+
+    @property
+    def is_history(self) -> bool:
+        """Return whether commits are the queries, and each period of a history is a repository."""
+        return any(task.change for task in self.tasks[:1])
+
+    @property
+    def today(self) -> Mapping[str, tuple[SourceFile, ...]]:
+        """The files of today: of a history those of the newest period, or else all."""
+        return {max(self.files): self.files[max(self.files)]} if self.is_history else self.files
+
+    def _part(self, number: int, whole: int, noun: str) -> str:
+        is_whole = number == whole and not self.is_published
+        return count(whole, noun) if is_whole else f"{number:,} of {count(whole, noun)}"
 
 
 def check_loaded(benchmark: object) -> None:

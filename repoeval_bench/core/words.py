@@ -1,7 +1,7 @@
 """Text for people: counts with their nouns, and text from outside that no terminal obeys."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -35,6 +35,15 @@ def plural(one: str) -> str:
     if one.endswith("y") and not one.endswith(("ay", "ey", "oy", "uy")):
         return f"{one[:-1]}ies"
     return one + ("es" if one.endswith(("s", "x", "z", "ch", "sh")) else "s")
+
+
+def unbroken(text: str, fold: Callable[[str], str]) -> str:
+    r"""The text as `fold` folds it, without a line end between a number and its `%`.
+
+    >>> unbroken("it finds 95 % of it", lambda text: text.replace(" ", "\n"))
+    'it\nfinds\n95 %\nof\nit'
+    """
+    return fold(re.sub(r"(?<=\d) (?=%)", "\u00a0", text)).replace("\u00a0", " ")
 
 
 # Names of repositories, systems and licences, the errors of programs, and source code are printed. A terminal obeys the

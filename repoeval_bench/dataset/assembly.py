@@ -117,9 +117,9 @@ def with_tests(benchmark: Benchmark, tests: str) -> Benchmark:
         repo: tuple(file for file in of_repo if not is_test(file.path)) if repo in mixed else of_repo
         for repo, of_repo in benchmark.files.items()
     }
-    n_left_out = sum(map(len, benchmark.files.values())) - sum(map(len, files.values()))
+    n_left_out = sum(len(of_repo) - len(files[repo]) for repo, of_repo in benchmark.today.items())
     marked = replace(benchmark, tests=tests, test_files=n_left_out)
-    if tests == "index" or not n_left_out:
+    if tests == "index" or files == benchmark.files:
         return marked
     here = {file.name for of_repo in files.values() for file in of_repo}
     kept = tuple(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from repoeval_bench.core.benchmark import Benchmark, Task
+from repoeval_bench.core.benchmark import PERIOD, Benchmark, Task
 from repoeval_bench.core.errors import DatasetError, UsageError, nearest
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.source import SourceFile
@@ -150,9 +150,11 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
     installed = obtained.installed
     present = {task.repo for task in tasks}
     whole_tasks, whole_repos = installed.whole_size(tasks)
+    of_history = any(task.change for task in tasks[:1])
+    task, repository = ("query", PERIOD) if of_history else ("task", "repository")
     line = (
-        f"data from {installed.facts.source}: {len(tasks)} of {whole_tasks} tasks, {len(present)} of {whole_repos} "
-        "repositories"
+        f"data from {installed.facts.source}: {len(tasks)} of {count(whole_tasks, task)}, "
+        f"{len(present)} of {count(whole_repos, repository)}"
     )
     if len(tasks) < whole_tasks:
         missing = ", ".join(sorted(set(index.repositories()) - present))

@@ -11,7 +11,7 @@ It is read where it is, and never copied.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -26,6 +26,7 @@ from repoeval_bench.core.files import folder_beside
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.strict_yaml import parse_yaml, read_bytes
 from repoeval_bench.core.validation import mistakes
+from repoeval_bench.dataset import commits
 from repoeval_bench.dataset.install import InstalledSet
 from repoeval_bench.dataset.repoeval import DEFAULT, TaskSet
 from repoeval_bench.dataset.sources import SetFacts
@@ -128,8 +129,11 @@ class Pack:
 
     @property
     def unread(self) -> Mapping[str, int]:
-        """A kind of code that is not read, such as `notebook` -> the number of its files."""
-        return sum((Counter(source.unread) for source in self.content.sources), Counter())
+        """A kind of code that is not read, such as `notebook` -> its number of files; of a history, those of today."""
+        sources: Sequence[PackSource] = self.content.sources
+        if commits.LEVEL in self.content.levels:  # each period is a source
+            sources = [max(sources, key=lambda source: source.repository)]
+        return sum((Counter(source.unread) for source in sources), Counter())
 
     def installed(self, task_set: TaskSet) -> InstalledSet:
         """The pack as a set that is read like any other."""

@@ -48,6 +48,7 @@ from repoeval_bench.report.text import (
     short_names,
 )
 from repoeval_bench.report.verdict import UNCORRECTED, WordedVerdict
+from repoeval_bench.runs.query_scores import repository_kind
 from repoeval_bench.runs.records import Record
 from repoeval_bench.runs.view import RunView
 
@@ -232,17 +233,17 @@ def families(comparisons: Sequence[Comparison]) -> str:
 
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
-    """Return the range of the pair's primary difference when one file, or one repository, is left out."""
+    """Return the range of the pair's primary difference when one file, or one repository or period, is left out."""
     return [
         f"{heading(c.measure)}: {ends.low:+.4f} to {ends.high:+.4f} when one {what} is left out{_lost(c, ends)}"
         for c in pair
-        for what, ends in ((c.clustered_by, c.by_file), ("repository", c.by_repository))
+        for what, ends in ((c.clustered_by, c.by_file), (repository_kind(c.clustered_by), c.by_repository))
         if ends is not None
     ]
 
 
 def _lost(c: Comparison, ends: Influence) -> str:
-    """Return the file or repository that a difference depends on; "" if Holm already makes it not significant."""
+    """Return the file, repository or period that a difference depends on; "" if Holm makes it not significant."""
     if ends.rests_on is None or c.verdict.outcome is not Outcome.CARRIED:
         return ""
     return f"; without {ends.rests_on} not significant (p = {ends.p:.2f})"
@@ -328,7 +329,8 @@ def _paper_notes(comparisons: Sequence[Comparison], lower: Sequence[str]) -> lis
     first = comparisons[0]
     files = cluster_count(first.n_clusters, first.clustered_by)
     primary = next((heading(comparison.measure) for comparison in comparisons if comparison.by_file), "")
-    robust = f"; by {primary}, also without any one {first.clustered_by} or repository" if primary else ""
+    one = f"{first.clustered_by} or {repository_kind(first.clustered_by)}"
+    robust = f"; by {primary}, also without any one {one}" if primary else ""
     carried = [
         f"no letter for {heading(comparison.measure)} of {ahead.treatment} over {ahead.baseline}: without one "
         f"{comparison.verdict.carrier.kind}, {comparison.verdict.carrier.name}, it is not significant"

@@ -11,6 +11,9 @@ from repoeval_bench.core.words import count, few, plural
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, number, table_of
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
+FACTS_NOTE = "what each fact counts: repoeval-bench list facts"
+"""The note below every table of segments."""
+
 
 def diff_table(diff: Diff, limit: int) -> Table:
     """One row per query, at most `limit`: its change, and value, relevant chunks and ranks before and after."""
@@ -87,6 +90,7 @@ def comparison_lines(comparison: SegmentComparison) -> list[str]:
         _furthest(comparison),
         few_note(comparison.segments, comparison.clustered_by),
         "intervals are not corrected for the number of segments; facts are those of the first run",
+        FACTS_NOTE,
     ]
     return [line for line in lines if line]
 

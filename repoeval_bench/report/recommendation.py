@@ -168,7 +168,8 @@ def _sure(recommendation: Recommendation) -> str:
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
     doubt = f"Among {tried} candidates, such a gain can be chance, or come from one file."
-    return f" The interval compares these two alone. {doubt}"
+    interval = "The interval compares" if len(recommendation.current.gains) == 1 else "Each interval compares"
+    return f" {interval} these two alone. {doubt}"
 
 
 def _measured_labels(recommendation: Recommendation) -> set[str]:
@@ -179,19 +180,19 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     """Return what the choice costs less, or more, than the current chunker: tokens, and embedding per edit."""
     parts = []
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
-    if now and then and (needs := _less(now, then, "fewer")):
-        parts.append(f"it needs {needs} tokens per query")
+    if now and then:
+        parts.append(f"it needs {_less(now, then, 'fewer', 'about as many')} tokens per query")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
-    if old and new is not None and (again := _less(old, new, "less")):
-        parts.append(f"after an edit, {again} text is embedded again")
+    if old and new is not None:
+        parts.append(f"after an edit, {_less(old, new, 'less', 'about as much')} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 
-def _less(old: float, new: float, word: str) -> str:
-    """Return by how much a cost falls or rises; nothing for less than half a percent."""
-    less = 1 - new / old
-    return f"{_percent(abs(less))} {word if less > 0 else 'more'}" if abs(less) >= 0.005 else ""
+def _less(old: float, new: float, less: str, alike: str) -> str:
+    """Return by how much a cost falls or rises; `alike` for less than half a percent."""
+    saved = 1 - new / old
+    return alike if abs(saved) < 0.005 else f"{_percent(abs(saved))} {less if saved > 0 else 'more'}"
 
 
 def _cost(recommendation: Recommendation) -> list[str]:

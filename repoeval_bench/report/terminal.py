@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from repoeval_bench.core.words import one_line, visible
+from repoeval_bench.core.words import one_line, unbroken, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,9 +132,13 @@ def folded(text: str, width: int) -> str:
     >>> folded("ast:max_nws=1500,min_nws=50,overlap=0", 20)
     'ast:max_nws=1500,\nmin_nws=50,overlap=0'
     """
-    lines = [""]
-    for piece in re.findall(r"[^ ,/\n]*[ ,/\n]|[^ ,/\n]+", text):
-        if lines[-1].endswith("\n") or (lines[-1] and piece.strip() and len((lines[-1] + piece).rstrip()) > width):
-            lines.append("")
-        lines[-1] += piece
-    return "\n".join(line.rstrip() for line in lines)
+
+    def fold(text: str) -> str:
+        lines = [""]
+        for piece in re.findall(r"[^ ,/\n]*[ ,/\n]|[^ ,/\n]+", text):
+            if lines[-1].endswith("\n") or (lines[-1] and piece.strip() and len((lines[-1] + piece).rstrip()) > width):
+                lines.append("")
+            lines[-1] += piece
+        return "\n".join(line.rstrip() for line in lines)
+
+    return unbroken(text, fold)

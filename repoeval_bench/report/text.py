@@ -7,7 +7,7 @@ from repoeval_bench.core.errors import SpecError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, one_line, plural
 from repoeval_bench.metrics import CEILING, SHARE, measure_of
-from repoeval_bench.runs.query_scores import GROUP
+from repoeval_bench.runs.query_scores import GROUP, SOURCE_FILE
 from repoeval_bench.runs.request import NO_EMBEDDER
 
 BETWEEN = " · "
@@ -75,7 +75,7 @@ def heading(measure: str) -> str:
 _MEANINGS = {
     "line_recall_auc": "share of the target lines retrieved, averaged over budgets up to 12,000 characters",
     "definition_recall_auc": "share of the needed definitions retrieved, averaged over budgets up to 12,000 characters",
-    "line_rprec": "share of the target lines retrieved once as many characters are read as the target has",
+    "line_rprec": "share of the target lines retrieved when the budget is the target's own size in characters",
 }
 
 
@@ -102,7 +102,7 @@ def outcome_name(verdict: PairVerdict) -> str:
 
 
 def full_outcome_name(verdict: PairVerdict) -> str:
-    """The same with the name of the file or repository that carries the difference."""
+    """The same with the name of the file, repository or period that carries the difference."""
     return outcome_name(verdict) + ("" if verdict.carrier is None else f", {verdict.carrier.name}")
 
 
@@ -180,7 +180,7 @@ def cluster_count(number: int, clustered_by: str) -> str:
 
 def flipped_units(clustered_by: str) -> str:
     """Return what tests flip the signs of: `files`, `groups of files`, `groups of one conversation`."""
-    return plural(clustered_by) if clustered_by in {"file", "source file", GROUP} else f"groups of one {clustered_by}"
+    return plural(clustered_by) if clustered_by in {"file", SOURCE_FILE, GROUP} else f"groups of one {clustered_by}"
 
 
 def short_names(names: Sequence[str]) -> list[str]:

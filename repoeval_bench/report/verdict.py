@@ -238,7 +238,7 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
         is_matched = max(sizes) <= _MATCHED * min(sizes)
         remedy = "" if is_matched else _size_remedy({of_run.chunker for of_run in metrics})
         lines.append(
-            f"mean chunk sizes differ ({named} characters without whitespace), and size alone changes scores{remedy}"
+            f"mean chunk sizes differ ({named} characters without whitespace), and size alone affects scores{remedy}"
         )
     lines.append(copy_note(metrics[0].gold_in_query))
     with suppress(UsageError):  # an imported run's protocol has no text of ours
@@ -252,7 +252,8 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
     if len(names) == 1 or len(unsized) > 1:
         return ""
-    return f"; --match-size {(unsized or sorted(names))[0]} makes sizes equal within 5 %"
+    # Stored runs keep their sizes, so the chunkers have to be named.
+    return f"; for equal sizes, name the chunkers by -c and add --match-size {(unsized or sorted(names))[0]}"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

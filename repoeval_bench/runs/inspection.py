@@ -132,7 +132,7 @@ class Inspection:
 
 
 def pack_sources(benchmark: Benchmark) -> bytes:
-    """Return the content of sources.jsonl.gz, which is the same for every chunker."""
+    """Return the content of sources.jsonl.gz, which no chunker changes."""
     return _packed(
         SourceRow(repo=file.repo, path=file.path, text=file.text)
         for files in benchmark.files.values()

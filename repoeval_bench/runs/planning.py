@@ -187,13 +187,12 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
     check_questions(protocol, questions=any(task.level == QUESTION for task in benchmark.tasks[:1]))
     if protocol.ask:
         return protocol.ask(selected)
-    asks_commits = any(task.change for task in benchmark.tasks[:1])
-    if protocol.tasks == "commits" and not asks_commits:
+    if protocol.tasks == "commits" and not benchmark.is_history:
         raise NoDataError(
             f"protocol {protocol.name} uses the commits of a history as queries, and {benchmark.name} has none; build "
             "a pack with `repoeval-bench data build CHECKOUT --commits`"
         )
-    if protocol.tasks == "completion" and asks_commits:
+    if protocol.tasks == "completion" and benchmark.is_history:
         raise UsageError(
             f"protocol {protocol.name} completes code, and {benchmark.name} has queries from commits; choose protocol "
             "commits"
@@ -204,7 +203,7 @@ def _scored(benchmark: Benchmark, protocol: Protocol) -> Benchmark:
         selected = with_used(selected)
         if not selected.tasks:
             raise DatasetError(f"no task has target lines by gold={protocol.gold}: {_why_none(benchmark)}")
-    if asks_commits and protocol.gold == "definitions":
+    if benchmark.is_history and protocol.gold == "definitions":
         selected = _with_definitions(selected)
     if not selected.tasks:
         raise DatasetError(nothing_scored(protocol, benchmark.files))

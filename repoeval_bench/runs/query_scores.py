@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from repoeval_bench.core.benchmark import PERIOD
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.core.run import Fact
@@ -28,6 +29,23 @@ DIGITS = 12
 
 GROUP = "group of files"
 """What a cluster is where queries have gold in several files, and so join these files to one cluster."""
+
+SOURCE_FILE = "source file"
+"""What a cluster is where commits are the queries: a file in all periods of its history."""
+
+RUN_FACTS = {
+    "repo": "the repository that is searched, or the period of a history",
+    "language": "languages of the target's files, by their names: every .h counts as C",
+    "relevant_chunks": "chunks that are relevant to the query",
+    "query_tokens": "tokens of the query, where a model reads it",
+    "truncated": "whether the model truncates the query",
+}
+"""Facts of a query that a run adds to those of its task."""
+
+
+def repository_kind(clustered_by: str) -> str:
+    """Return what a repository of queries is: a period of one history, where they are clustered as commits are."""
+    return PERIOD if clustered_by == SOURCE_FILE else "repository"
 
 
 class Alone(NamedTuple):
@@ -114,6 +132,11 @@ class QueryScores:
     def cluster_kind(self) -> str:
         """The name of one cluster: `clustered_by`, or `GROUP` where the files are more than the clusters."""
         return GROUP if self.clustered_by == "file" and self.n_files > len(set(self.clusters)) else self.clustered_by
+
+    @property
+    def kinds(self) -> tuple[str, str]:
+        """The names of one cluster and of one repository."""
+        return self.cluster_kind, repository_kind(self.clustered_by)
 
     @property
     def n_files(self) -> int:
@@ -204,7 +227,9 @@ def together(runs: Sequence[QueryScores]) -> list[QueryScores]:
     clusters, clustered_by = ordered[0].clusters, ordered[0].clustered_by
     for run in ordered[1:]:
         if sentence := disagreement(replace(ordered[0], clusters=clusters, clustered_by=clustered_by), run):
-            raise UsageError(f"the runs have {sentence}; import them with one gold file and one --cluster-by")
+            raise UsageError(
+                f"the runs have {sentence}; import both logs with one gold file and one kind of `conversation`"
+            )
         if run.clusters != clusters:
             pairs = zip(clusters, run.clusters, strict=True)
             clusters = tuple(theirs if isinstance(known, Alone) else known for known, theirs in pairs)
@@ -253,7 +278,7 @@ def disagreement(a: QueryScores, b: QueryScores) -> str:
         }
         if differing:
             query_id, (ours, other) = min(differing.items())
-            name = "cluster" if what == "clusters" else "repository"
+            name = "cluster" if what == "clusters" else repository_kind(a.clustered_by)
             queries = count(len(differing), "query")
             sentences.append(f"another {name} of {queries} (such as {query_id}: {ours} against {other})")
     return " and ".join(sentences)

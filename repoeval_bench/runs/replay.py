@@ -2,11 +2,12 @@
 
 import shlex
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 from repoeval_bench.core.benchmark import Benchmark
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
@@ -59,9 +60,10 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     given = source not in {"", "auto"}
     is_needed = dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source))
     if is_needed or not (given or dataset.name.startswith(f"{REPOEVAL}-")):
-        # Packs beside the run, which `recommend` built, with the name of the run's data.
-        beside = (Pack.find(str(path)) for path in sorted((run.folder.parent / PACKS).glob("[!.]*/")))
-        same = [pack.root for pack in beside if pack and dataset.name.startswith(f"pack-{pack.content.name}-")]
+        # Packs with the name of the run's data: beside the run, where `recommend` puts them, or in the current folder.
+        places = [path for folder in (run.folder.parent / PACKS, Path()) for path in sorted(folder.glob("[!.]*/"))]
+        packs = map(_readable_pack, places)
+        same = [pack.root for pack in packs if pack and dataset.name.startswith(f"pack-{pack.content.name}-")]
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if given else "")
@@ -105,6 +107,12 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
             )
         options = " ".join(f"--allow {shlex.quote(spec)}" for spec in refused)
         raise UsageError(f"{run.run_id} names code, a model or a server of its own; give {options} if you trust it")
+
+
+def _readable_pack(folder: Path) -> Pack | None:
+    with suppress(DatasetError):  # another tool's file may have the name of ours
+        return Pack.find(str(folder))
+    return None
 
 
 def run_again(run: RunView, benchmark: Benchmark, into: Path, *, home: Path | None = None) -> RunView:

@@ -178,7 +178,7 @@ class DataRequest(Request):
         Flag("Only these repositories, separated by blanks or commas.", key="repositories", words=True),
     ] = None
     limit: Annotated[
-        int | None, Ge(1), Le(EXACT), Flag("Only the first N tasks; all may be from one repository.", "N")
+        int | None, Ge(1), Le(EXACT), Flag("Only the first N tasks or queries; all may be from one repository.", "N")
     ] = None
     questions: Annotated[
         str | None,

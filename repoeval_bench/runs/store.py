@@ -20,6 +20,7 @@ from repoeval_bench.core.source import readable
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.runs import records
 from repoeval_bench.runs.provenance import code_state, versions
+from repoeval_bench.runs.query_scores import SOURCE_FILE
 from repoeval_bench.runs.records import QueryRow, TimeRow
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.trec import format_qrels
@@ -199,7 +200,7 @@ def _query_rows(outcome: RunOutcome) -> Iterator[QueryRow]:
         files: dict[str, Any] = {"gold_files": (task.file, *sorted(other_files))} if other_files else {}
         # Tests of one file resemble each other, and their gold is all over a repository.
         # A commit's file is one in all windows of its history, under its newest path.
-        by = {"tests": "test file", "commits": "source file"}.get(planned.protocol.tasks)
+        by = {"tests": "test file", "commits": SOURCE_FILE}.get(planned.protocol.tasks)
         asker = task.change.file if task.change else (task.function_name or "").partition("::")[0]
         repo = task.repo.partition("@")[0] if task.change else task.repo
         cluster: dict[str, Any] = {"cluster": f"{repo}/{asker}", "cluster_by": by} if by else {}

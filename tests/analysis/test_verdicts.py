@@ -17,6 +17,7 @@ from repoeval_bench.analysis.verdicts import Result, verdict_on
 from repoeval_bench.cli.evaluate import answer_to
 from repoeval_bench.report.comparison import paper_table
 from repoeval_bench.report.verdict import verdict
+from repoeval_bench.runs.query_scores import SOURCE_FILE
 from support.runs import write_runs
 
 HEADLINE = "ndcg@10"
@@ -89,19 +90,22 @@ def test_commands_have_one_answer(seed, k, n_files, n_repos, lead, spread, headl
     assert of_compare.family == k * (k - 1) // 2
 
 
-def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path):
-    """All files of one repository far ahead, the others hardly: each command names that repository."""
+@pytest.mark.parametrize(("clustered_by", "kind"), [("file", "repository"), (SOURCE_FILE, "period")])
+def test_a_lead_that_one_repository_carries_is_no_win_anywhere(tmp_path, clustered_by, kind):
+    """All files of one repository far ahead, the others hardly: each command names it, or the period of a history."""
     rng = np.random.default_rng(3)
     base = rng.uniform(0.3, 0.5, 120)
     files, repos = [f"f{i // 4}" for i in range(120)], [f"r{i // 40}" for i in range(120)]
     ahead = np.where(np.array(repos) == "r1", 0.4, 0.0) + rng.normal(0, 0.02, 120)
     columns = {"a": {HEADLINE: base}, "b": {HEADLINE: base + ahead}}
     runs = write_runs(tmp_path, columns, files=files, repos=repos, headline_measure=HEADLINE)
+    for run in runs:
+        run.__dict__["scores"] = replace(run.scores, clustered_by=clustered_by)
     result = verdict_on(runs)
     assert result.result is Result.CARRIED
     (rival,) = result.others
     carrier = rival.verdict.carrier
-    assert (rival.verdict.outcome, carrier.kind, carrier.name) == (Outcome.CARRIED, "repository", "r1")
+    assert (rival.verdict.outcome, carrier.kind, carrier.name) == (Outcome.CARRIED, kind, "r1")
     assert rival.p_adjusted < 0.05 <= rival.verdict.carrier.p
     assert choose(runs).verdict == result
 

@@ -6,9 +6,10 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.cli.console import echo, print_json, print_table, print_tables
+from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_table, print_tables
 from repoeval_bench.core.words import visible
 from repoeval_bench.report.table import Column, make_table
+from repoeval_bench.report.terminal import folded
 from support.command import at_terminal, bench, one_sentence
 
 NASTY = "a\x1b]0;title\x07b\x9b31mc\u202egnp.exe\u2066\x00\x08\x7f\x85\rend"
@@ -41,6 +42,16 @@ def test_every_way_to_print_is_harmless(capsys):
     out, err = capsys.readouterr()
     assert not OBEYED.search(out + err)
     assert out.count("\\u001b]0;title\\u0007") == 1 + 2 + 2 * 6  # standard output, an object, two tables
+
+
+def test_no_line_ends_between_a_number_and_its_per_cent(capsys):
+    """In prose and below a table alike."""
+    for before in range(60, 80):
+        print_paragraph(f"{'x' * before} 95 % interval")
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 20
+    assert not any(line.startswith("%") for line in lines)
+    assert folded("aaaa bbb 95 % of it", 11) == "aaaa bbb\n95 % of it"
 
 
 def test_a_real_terminal_gets_our_colours_and_no_other_escape(tmp_path):

@@ -47,6 +47,10 @@ def test_a_mistake_names_the_field(arguments, words, sentence):
     assert sentence in one_sentence(bench(*arguments, *options), 2)
 
 
+def test_a_field_of_set_that_is_typed_as_an_option_is_named(arguments):
+    assert "--exclusion is set by --set exclusion=POLICY" in one_sentence(bench(*arguments, "--exclusion", "body"), 2)
+
+
 class NewOptions(RunRequest):
     """A request with rare fields that are no texts."""
 

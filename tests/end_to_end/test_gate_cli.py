@@ -43,7 +43,7 @@ def test_the_gate_file_of_the_docs_passes_one_run_and_fails_another(tmp_path, co
     failed = bench("gate", bad, *options, GITHUB_STEP_SUMMARY=str(summary))
     assert failed.code == 1
     assert "3 of 6 gates failed" in failed.out
-    assert "failed: nDCG@10, micro drops at most 0.05" in failed.err
+    assert "failed: nDCG@10, micro change at least -0.05" in failed.err
     assert "Traceback" not in failed.err
     assert ET.parse(junit).getroot().get("failures") == "3"
     assert [line for line in summary.read_text().splitlines() if line.startswith("###")] == [

@@ -189,7 +189,8 @@ def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes
 
 
 @pytest.mark.parametrize(
-    ("unscored", "said"), [(16, "further tasks without a query or target under the protocol, not scored: 16"), (0, "")]
+    ("unscored", "said"),
+    [(16, "not among these, and not scored: 16 tasks without a query or target under the protocol"), (0, "")],
 )
 def test_tasks_that_the_protocol_leaves_out_are_counted_beside_those_it_scores(tmp_path, unscored, said):
     run = write_run(tmp_path, {"ndcg@10": [0.5]}, counts={"tasks_unscored": unscored})

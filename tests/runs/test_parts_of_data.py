@@ -89,7 +89,9 @@ def test_a_sampled_run_says_what_it_was_drawn_from_and_is_found_again(benchmark,
         dataset, counts = run.manifest.dataset, run.manifest.counts
         sample = dataset.part.sample
         assert (dataset.tasks, sample.most, sample.seed) == (8, 8, 0)
-        whole = re.search(rf"8 of (\d+) tasks \(drawn from {sample.of}, seed 0\)", dataset.label)[1]
+        whole = re.search(rf"8 of (\d+) (?:tasks|queries) \(drawn (?:from {sample.of},|with) seed 0\)", dataset.label)[
+            1
+        ]
         if run.metrics.protocol != "docstring":  # its unscored functions are not tasks
             assert int(whole) == sample.of + counts.tasks_unscored
         assert verify(run, str(pack)).differences == ()

@@ -57,8 +57,8 @@ MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
     "same subject",
     "changed lines gone in the base",
     "most of a file",
-    "most of a window",
-    "older than the windows",
+    "most of a period",
+    "older than the periods",
 )
 
 REASONS = {
@@ -68,8 +68,8 @@ REASONS = {
     SAME: "a newer query has the same words",
     GONE: "none of the changed lines is at exactly one place of its definition, in the commit and in the base",
     OF_FILE: "the file has the most queries that one may have",
-    OF_WINDOW: "the window has the most queries that one may have",
-    OLDER: "too few are left before the oldest base for a window of their own",
+    OF_WINDOW: "the period has the most queries that one may have",
+    OLDER: "too few are left before the oldest base for a period of their own",
 }
 """Reason -> the commits that give no query, in the order of the checks."""
 

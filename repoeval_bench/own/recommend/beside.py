@@ -67,9 +67,9 @@ def with_costs(
     shown = [name for place, name in enumerate(ranked) if place < COMPARED or name in {current, cheaper}]
     edits = history.edits if history else ()
     edited = _edited({name: recommendation.candidates[name].spec for name in shown}, edits, executor)
-    # A pack of commits has a tree for each period, and the newest is the code of today.
-    periods = benchmark if benchmark.tasks and benchmark.tasks[0].change else None
-    size = _size([benchmark.files[max(benchmark.files)]] if periods else benchmark.files.values())
+    # A pack of commits has a tree for each period.
+    periods = benchmark if benchmark.is_history else None
+    size = _size(benchmark.today.values())
     costs = {}
     for request, of_request in runs.items():
         old = history.benchmark if history and history.benchmark and request.protocol == "commits" else periods

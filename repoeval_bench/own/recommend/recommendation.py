@@ -65,13 +65,15 @@ def about(benchmark: Benchmark, unread: Mapping[str, int]) -> AboutCode:
     """Return what an answer says of the code of a benchmark; `unread` has the kinds of code that are not in it."""
     files: Counter[str] = Counter()
     sizes: Counter[str] = Counter()
-    for file in (file for of_repo in benchmark.files.values() for file in of_repo):
+    for file in (file for of_repo in benchmark.today.values() for file in of_repo):
         language = language_name(file.path, file.text)
         files[language] += 1
         # A JavaScript package ships TypeScript's declaration files too, and is no TypeScript for that.
         declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
         sizes[language] += 0 if declares else count_nws(file.text)
-    code = about_sizes(benchmark.label, files, sizes, unread)
+    # The evidence has the numbers of queries: those of each protocol are others.
+    data = f"{benchmark.name} · {benchmark.searched} · data {benchmark.fingerprint}"
+    code = about_sizes(data, files, sizes, unread)
     return code.model_copy(update={"tests": benchmark.tests, "test_files": benchmark.test_files})
 
 

@@ -6,7 +6,7 @@ A new check is one function under `check`, and a row of the table in docs/logs.m
 import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -23,6 +23,7 @@ from repoeval_bench.core.words import count, few, one_line
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.report.table import Column, Table, figures, make_table
 from repoeval_bench.report.text import heading
+from repoeval_bench.runs.inspection import StoredChunk
 from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.naming import find_run
 from repoeval_bench.runs.query_scores import QueryScores
@@ -59,6 +60,8 @@ class DiagnosisEvidence:
     log: JudgedLog
     """It may lack a row for a query of the gold."""
     metrics: Metrics
+    chunks: Mapping[str, StoredChunk] = field(default_factory=dict)
+    """Chunk_id -> its place, where the run stored its chunks: an imported one did not."""
 
     @cached_property
     def deep(self) -> int:
@@ -372,8 +375,11 @@ def worst_queries(evidence: DiagnosisEvidence, measure: str, number: int) -> lis
     lowest = sorted(values, key=lambda one: (values[one], -(hits[one] or evidence.metrics.k + 1), one))
 
     def located(chunk_id: str) -> ResultLocation:
-        hit = evidence.places.get(chunk_id)
-        return ResultLocation(chunk_id, *((hit.file, hit.start_line, hit.end_line) if hit else (None, None, None)))
+        if hit := evidence.places.get(chunk_id):
+            return ResultLocation(chunk_id, hit.file, hit.start_line, hit.end_line)
+        if chunk := evidence.chunks.get(chunk_id):  # no query retrieved it
+            return ResultLocation(chunk_id, chunk.file, chunk.lines.start, chunk.lines.end)
+        return ResultLocation(chunk_id, None, None, None)
 
     def described(query_id: str) -> WorstQuery:
         relevant = log.qrels[query_id]
@@ -417,7 +423,10 @@ def diagnose(run: RunView, *, measure: str | None = None, worst: int = 20) -> Di
     usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
     (measure,) = shared_measures([run], [measure or usual])
     log = JudgedLog.of(run.scores, run.log_rows(), run.qrels())
-    evidence = DiagnosisEvidence(scores=run.scores, log=log, metrics=run.metrics)
+    stored = run.inspection if worst else None
+    by_file = [*stored.chunks.values(), *stored.own.values()] if stored else []
+    chunks = {chunk.chunk_id: chunk for chunks in by_file for chunk in chunks}
+    evidence = DiagnosisEvidence(scores=run.scores, log=log, metrics=run.metrics, chunks=chunks)
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,

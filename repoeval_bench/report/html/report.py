@@ -32,6 +32,7 @@ from repoeval_bench.report.scores import footnotes
 from repoeval_bench.report.table import Column, Table, table_of
 from repoeval_bench.report.text import CHARACTERS_NOTE, flipped_units, heading
 from repoeval_bench.report.verdict import WordedVerdict, verdict
+from repoeval_bench.runs.query_scores import repository_kind
 from repoeval_bench.runs.view import RunView
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ TEMPLATES = Path(__file__).parent / "templates"
 SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.js")
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
-# A short name with a hyphen, where a browser would break it.
-_HYPHENATED = re.compile(r"\b(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+")
+# A short name with a hyphen, or a number and its %, where a browser would break it.
+_WHOLE = re.compile(r"\b(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+|\b\d+ %")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
@@ -124,6 +125,7 @@ def report_page(
             table_of(tables.score_columns(runs, kind), [runs[index] for index in order], "page"), order
         ),
         flipped=flipped_units(runs[0].scores.cluster_kind),
+        repository=repository_kind(runs[0].scores.clustered_by),
         differences=tables.page_table(
             table_of(
                 [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
@@ -195,14 +197,14 @@ def _template() -> Template:
 
 
 def _breakable(name: str) -> Markup:
-    """Return a text in which a name may break after `:`, `,` and `/` alone: not at `_`, `=` or a hyphen."""
+    """Return a text in which a name may break after `:`, `,` and `/` alone: not at `_`, `=`, a hyphen or before `%`."""
     from markupsafe import Markup, escape
 
     def kept(word: re.Match[str]) -> Markup:
         return Markup('<span class="whole">{}</span>').format(word[0])
 
     pieces = re.split(r"(?<=[:/])(?=\w)|(?<=,)(?=[A-Za-z_])", visible(name))
-    return Markup("<wbr>").join(Markup(_HYPHENATED.sub(kept, str(escape(piece)))) for piece in pieces)  # noqa: S704 - escaped
+    return Markup("<wbr>").join(Markup(_WHOLE.sub(kept, str(escape(piece)))) for piece in pieces)  # noqa: S704 - escaped
 
 
 def _chart(figure: Figure) -> dict[str, Any]:
@@ -243,7 +245,7 @@ def _over(run: tables.PageRun) -> str:
     metrics = run.stored.metrics
     if metrics.headline == "micro":
         return count(metrics.counts.queries, "query")
-    return count(len(metrics.per_repo), "repository")
+    return count(len(metrics.per_repo), repository_kind(run.scores.clustered_by))
 
 
 def _holds(protocol: str, *, text: bool) -> str:

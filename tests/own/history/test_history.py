@@ -396,11 +396,14 @@ def test_edits_are_the_last_texts_of_one_file(story):
 def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
     questions, benchmark = result
     answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
-    assert "commits read" in answer.out
+    assert "left out: " in answer.out
+    assert answer.out.endswith(f"choose a chunker by it: repoeval-bench recommend {tmp_path / 'pack'}\n")
     pack = Pack.find(str(tmp_path / "pack"))
     level = pack.content.levels["commits"]
     loaded = load_benchmark(tmp_path / "pack")
     assert len(loaded.tasks) == level.tasks
+    assert f" · {len(questions.tasks)} queries in {len(questions.windows)} periods · " in benchmark.label
+    assert [*benchmark.today] == [questions.windows[0].name]
     assert sum(level.left_out.values()) + level.tasks == level.candidates
     succeed("data", "verify", "--source", tmp_path / "pack")
     for gold in ("lines", "exact", "definitions"):

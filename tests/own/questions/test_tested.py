@@ -154,7 +154,7 @@ def test_a_folder_of_code_is_asked_what_its_tests_ask(tmp_path):
     write_files(tmp_path / "shop", FILES)
     call = ("eval", "-c", "fixed:max_nws=100", "--protocol", "tests", "--retriever", "bm25")
     done = succeed(*call, "--source", tmp_path / "shop", "--out", tmp_path / "runs", home=tmp_path / "home")
-    assert "2 of 2 tasks" in done.out
+    assert "2 queries in 1 repository" in done.out
     (run,) = find_runs(["latest"], tmp_path / "runs")
     assert run.counts.tasks_unscored == 3
     assert (run.scores.clustered_by, set(run.scores.clusters)) == ("test file", {"shop/tests/test_ledger.py"})

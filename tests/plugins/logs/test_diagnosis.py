@@ -1,11 +1,15 @@
 """The playbook: a planted defect for each finding, a healthy run without one, and the queries that scored worst."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from plugins.logs.made_logs import row
+from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.plugins.logs.diagnosis import CHECKS, DiagnosisEvidence, repeats, worst_queries
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
+from repoeval_bench.runs.inspection import StoredChunk
 from repoeval_bench.runs.log import Retrieved
 from support.runs import metrics as made_metrics
 from support.runs import query_scores
@@ -215,7 +219,12 @@ def test_the_worst_queries_with_gold_and_ranking():
     nine, five, seven = worst_queries(result, "ndcg@10", 3)
     assert (nine.query_id, five.query_id, seven.query_id) == ("q09", "q05", "q07")
     assert (nine.value, nine.first_hit, nine.relevant, nine.query) == (0.0, None, 1, "text 9\n")
-    assert [(place.chunk_id, place.start_line) for place in nine.gold] == [("r0/f4.py@9", None)]
+    (target,) = nine.gold  # no query retrieved it
+    assert (target.chunk_id, target.file, target.start_line) == ("r0/f4.py@9", None, None)
+    stored = StoredChunk(chunk_id="r0/f4.py@9", file="r0/f4.py", chars=CharSpan(0, 9), lines=LineSpan(3, 5), nws=9)
+    result = replace(result, chunks={stored.chunk_id: stored})
+    ((target,), *_) = (query.gold for query in worst_queries(result, "ndcg@10", 1))
+    assert (target.file, target.start_line, target.end_line) == ("r0/f4.py", 3, 5)
     assert (len(nine.top), [item.relevant for item in nine.top]) == (10, [False] * 10)
     assert five.first_hit == 12
     assert [item.relevant for item in seven.top] == [True] + [False] * 9

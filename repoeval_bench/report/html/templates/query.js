@@ -194,6 +194,6 @@ function queryText(query) {
   const pre = make("pre", { class: "query-text", tabindex: 0, role: "region", "aria-label": "Query text" });
   query.text.forEach((piece, at) => { if (piece) pre.append(make(at === 1 ? "span" : "del", {}, piece)); });
   const share = query.share === undefined ? "The model read all of it."
-    : `The model read ${(100 * query.share).toFixed(0)} % of its characters; the rest is struck out.`;
+    : `The model read ${(100 * query.share).toFixed(0)}\u00a0% of its characters; the rest is struck out.`;
   return [make("h3", {}, "The query as the model saw it"), make("p", { class: "soft" }, share), pre];
 }
