@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
-from repoeval_bench.analysis.comparison import paired_differences
-from repoeval_bench.analysis.records import Interval, PairVerdict
-from repoeval_bench.analysis.sign_flips import FLIPS
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.means import headline_means
+from repoeval_bench.analysis.records import Comparison, Interval
 from repoeval_bench.analysis.verdicts import Choice, choose
 from repoeval_bench.cli.console import echo, print_tables
 from repoeval_bench.cli.options import OUTPUT, runs_folder, write_and_say
@@ -38,16 +35,14 @@ from repoeval_bench.runs.view import RunView
 class RankedRun:
     """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of the mean.
 
-    `to_first` is its paired difference to the first run with the interval, `against_first` the verdict on that
-    difference; both are None for the first run.
+    `to_first` compares it with the first run; None for the first run itself.
     """
 
     rank: int
     run: RunView
     score: float
     ci: Interval
-    to_first: tuple[float, Interval] | None
-    against_first: PairVerdict | None
+    to_first: Comparison | None
 
     @property
     def run_id(self) -> str:
@@ -169,29 +164,13 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     choice = choose(runs) if len(runs) > 1 else None
     by_id = {run.run_id: run for run in runs}
     ordered = list(runs) if choice is None else [by_id[candidate.run_id] for candidate in choice.candidates]
-    rivals = {} if choice is None else {other.run.run_id: other for other in choice.verdict.others}
-    scores, differences = paired_differences(ordered[0], ordered[1:], [measure])
-    own = scores.table([measure])
-    columns = np.column_stack([own, own + differences])
-    _, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
-    to_first: list[tuple[float, Interval] | None] = [None]
-    if rivals:
-        compared = mean_intervals(differences, scores.clusters, scores.repos, over, flips=FLIPS)
-        to_first += zip(*compared, strict=True)
+    to_first: list[Comparison | None] = [None, *(() if choice is None else choice.verdict.differences)]
     entries: list[RankedRun] = []
     for index, run in enumerate(ordered):
-        score = run.metrics.over(over)[measure]
+        score, ci = headline_means(run, [measure])[measure]
         tied = bool(entries) and round(entries[-1].score, DIGITS) == round(score, DIGITS)
-        entries.append(
-            RankedRun(
-                rank=entries[-1].rank if tied else index + 1,
-                run=run,
-                score=score,
-                ci=intervals[index],
-                to_first=to_first[index],
-                against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
-            )
-        )
+        rank = entries[-1].rank if tied else index + 1
+        entries.append(RankedRun(rank=rank, run=run, score=score, ci=ci, to_first=to_first[index]))
     return Leaderboard(
         protocol=first.protocol,
         dataset=first.dataset.label,
@@ -199,7 +178,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
         precision=next(filter(None, map(_precision, runs)), ""),
         measure=measure,
         over=over,
-        clustered_by=scores.cluster_kind,
+        clustered_by=runs[0].scores.cluster_kind if choice is None else choice.verdict.clustered_by,
         entries=tuple(entries),
         choice=choice,
     )
@@ -272,13 +251,15 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
         table.number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
         table.number(
             "to the first, 95 % CI",
-            lambda entry: entry.to_first and table.Estimate(*entry.to_first),
+            lambda entry: entry.to_first and table.Estimate(entry.to_first.difference, entry.to_first.ci),
             "+.4f",
             key="difference_to_first",
             missing="",
             interval=True,
         ),
-        table.Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
+        table.Column(
+            name="against the first", key="against_first", value=lambda entry: entry.to_first and entry.to_first.verdict
+        ),
         *map(beside, ("ndcg@10", "recall@10")),
         table.number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),

@@ -58,12 +58,12 @@ def test_numbers_are_those_of_the_run_and_of_compare(results):
         assert entry.ci[0] <= entry.score <= entry.ci[1]
     (said,) = compare([high, low], high, measures=["line_rprec"])
     assert leaderboard.entries[0].to_first is None
-    difference, ci = leaderboard.entries[1].to_first
-    assert (difference, *ci) == pytest.approx((said.difference, *said.ci))
+    to_first = leaderboard.entries[1].to_first
+    assert (to_first.difference, *to_first.ci) == pytest.approx((said.difference, *said.ci))
     assert summary(result) == "2 runs on 1 leaderboard"
     choice = choose([low, high])
     assert leaderboard.choice == choice
-    assert [entry.against_first for entry in leaderboard.entries] == [None, choice.verdict.others[0].verdict.reversed()]
+    assert to_first.verdict == choice.verdict.others[0].verdict.reversed()
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_csv_holds_the_full_numbers(results):
         assert float(row["score"]) == entry.score
         assert (float(row["score.low"]), float(row["score.high"])) == entry.ci
         assert int(row["rank"]) == entry.rank
-    assert float(rows[1]["difference_to_first"]) == entries[1].to_first[0]
+    assert float(rows[1]["difference_to_first"]) == entries[1].to_first.difference
     assert rows[0]["difference_to_first"] == rows[0]["R@10"] == ""
 
 
