@@ -27,7 +27,13 @@ from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, leaderboard_csv, leaderboards, run_folders
+from repoeval_bench.plugins.lab.leaderboard import (
+    Leaderboard,
+    Leaderboards,
+    leaderboard_csv,
+    leaderboards,
+    leaderboards_of,
+)
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import record_table
 from repoeval_bench.report.text import full_outcome_name, heading
@@ -284,7 +290,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("data/leaderboard"))
     parser.add_argument("--updates", type=Path)
     arguments = parser.parse_args()
-    checked = leaderboards(run_folders(arguments.results))
+    checked = leaderboards_of(arguments.results)
     for name, reason in checked.not_ranked.items():
         print(f"not ranked: {name}: {reason}")
     runs = list({run.run_id: run for board in checked.ranked for run in board.runs}.values())

@@ -109,10 +109,6 @@ class Verdict:
         """The other runs that the reference is not significantly better than."""
         return tuple(rival for rival in self.others if not rival.is_significantly_worse)
 
-    def rival(self, run_id: str) -> Rival | None:
-        """The run of this id among the others; None of the reference."""
-        return next((rival for rival in self.others if rival.run.run_id == run_id), None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:

@@ -1,6 +1,5 @@
 """`recommend`: which chunker, and which size, to use for some code."""
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -211,14 +210,8 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
 def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
-    files: Counter[str] = Counter()
-    lines: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
-    for source in error.sources:
-        files.update(source.files)
-        lines.update(source.lines)
-        unread.update(source.unread)
-    code = about_sizes(error.sources[0].repository, files, lines, unread)
+    (source,) = error.sources
+    code = about_sizes(source.repository, source.files, source.lines, source.unread)
     return without_runs(code, request, tuple(skipped))
 
 

@@ -23,9 +23,10 @@ from repoeval_bench.core.words import count, plural
 from repoeval_bench.report import table
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
+from repoeval_bench.report.scores import chunk_sizes
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import choice_sentences
-from repoeval_bench.runs.parts import PACKS
+from repoeval_bench.runs.naming import stored_runs, unfinished_runs
 from repoeval_bench.runs.query_scores import DIGITS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
@@ -92,9 +93,10 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
 
     Only numbers and names decide the order of runs and of leaderboards.
     """
+    # A run joins the first leaderboard that it fits.
     checked: list[RunView] = []
     not_ranked: dict[str, str] = {}
-    for run in runs:
+    for run in sorted(runs, key=lambda run: run.run_id):
         try:
             _check(run)
         except BenchError as error:
@@ -106,28 +108,22 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
     return Leaderboards(tuple(ranked), not_ranked)
 
 
-def run_folders(results: Path) -> list[RunView]:
-    """Return every folder of `results` as a run, by name, readable or not; a UsageError if there is none."""
-    if not results.is_dir():
-        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name != PACKS]
-    if not runs:
+def leaderboards_of(results: Path) -> Leaderboards:
+    """Rank the runs in a folder; a UsageError if there is none."""
+    runs = stored_runs(results)
+    unfinished = unfinished_runs(results, runs)
+    if not runs and not unfinished:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    return runs
+    ranked = leaderboards(runs)
+    return Leaderboards(ranked.ranked, unfinished | ranked.not_ranked)
 
 
 def _check(run: RunView) -> None:
-    """Read all that a leaderboard needs; refuse an unfinished run, and a repeated ranking."""
-    if not (run.folder / MANIFEST).is_file():
-        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
+    """Read all that a leaderboard needs; refuse a repeated ranking."""
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    measure = headline_measure([run])
-    if len(run.scores) == 0:
-        raise UsageError("it holds no query")
-    if measure not in run.scores.values:
-        raise UsageError(f"{measure} was not scored")
+    _ = headline_measure([run]), run.scores
 
 
 def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
@@ -261,17 +257,14 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
             name="against the first", key="against_first", value=lambda entry: entry.to_first and entry.to_first.verdict
         ),
         *map(beside, ("ndcg@10", "recall@10")),
-        table.number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
+        table.number(
+            heading("mean_nws"), lambda entry: chunk_sizes(entry.run).get("chunk mean"), ".0f", lowest_first=True
+        ),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
         fact("commit", lambda entry: entry.run.manifest.code.commit),
         fact("changed_files", lambda entry: entry.run.manifest.code.dirty),
         fact("command", lambda entry: run_command(entry.run)),
     ]
-
-
-def _mean_nws(entry: RankedRun) -> float | None:
-    sizes = entry.run.metrics.chunk_nws
-    return sizes.mean if sizes else None
 
 
 def leaderboard_csv(leaderboards: Leaderboards) -> str:
@@ -301,7 +294,7 @@ def leaderboard_command(*, out: Path, output: Path | None) -> None:
     Unfinished folders, and runs of another version, are named with the reason. `report RUN RUN` writes a page about
     runs of one leaderboard.
     """
-    ranked = leaderboards(run_folders(out))
+    ranked = leaderboards_of(out)
     if output:
         write_and_say(output, leaderboard_csv(ranked), "another file with -o")
     print_tables(leaderboard_tables(ranked))

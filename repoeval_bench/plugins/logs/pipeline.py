@@ -5,28 +5,20 @@ queries; intervals are by sign flips of clusters.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf, prod, sqrt
 from pathlib import Path
 
 import click
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import FloatArray
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
+from repoeval_bench.analysis.statistics import Sample, bounded, holm, seeded
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.options import depth_option, json_option, plain, runs_folder, title_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.plugins.logs.judged_log import (
-    JudgedLog,
-    Section,
-    Statistic,
-    changes_of,
-    mean_of,
-    quantile_of,
-    resolve_depth,
-    share_of,
-)
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, mean_of, resolve_depth, share_interval
 from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
 from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
@@ -36,6 +28,51 @@ from repoeval_bench.runs.view import RunView
 
 # Recall at 50 bounds what a reranker of 50 can reach.
 RAW_DEPTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Figures under one title; `missing` says in one sentence why there are none, `notes` what limits them.
+
+    `stages` names the two means of a change.
+    """
+
+    name: str
+    title: str
+    _: KW_ONLY
+    figures: tuple[Statistic, ...] = ()
+    stages: tuple[str, str] = ("before", "after")
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+
+
+def share_of(
+    name: str, answers: FloatArray | Sequence[float], clusters: Sequence[Hashable], of: str = "queries"
+) -> Statistic:
+    """Share of ones among 0/1 answers, each of a cluster, with its interval."""
+    ones = np.asarray(answers, dtype=np.float64)
+    return Statistic(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
+
+
+def changes_of(
+    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], clusters: Sequence[Hashable]
+) -> list[Statistic]:
+    """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
+    sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
+    flipped = flip_signs(*sample.parts(), seeded())
+    ends, adjusted = bounded(flipped, sample.n_clusters), holm(flipped.p.tolist())
+    changes = []
+    for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
+        means = float(before[name].mean()), float(after[name].mean())
+        changes.append(
+            Statistic(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
+        )
+    return changes
+
+
+def quantile_of(name: str, values: Sequence[float], q: float) -> Statistic:
+    """The q-quantile of milliseconds."""
+    return Statistic(name, "milliseconds", float(np.quantile(values, q)), n=len(values))
 
 
 def reranker(log: JudgedLog, k: int) -> Section:
