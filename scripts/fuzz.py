@@ -38,7 +38,8 @@ from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.plugins.logs.diagnosis import diagnose
 from repoeval_bench.plugins.logs.import_gold import by_file, hits_of, judge_log, read_log

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -234,6 +234,8 @@ def _option(name: str, option: Flag, field: FieldInfo, *, several: bool) -> _Dec
         settings |= {"multiple": True, "default": (default,), "type": click.Path(), "callback": _as_path}
     elif several or isinstance(default, tuple):
         settings |= {"multiple": True, "default": default or ()}
+    elif get_origin(field.annotation) is Literal:
+        settings |= {"type": click.Choice(kinds), "default": default}
     elif kinds == [bool]:
         settings |= {"is_flag": True, "default": default}
     else:
