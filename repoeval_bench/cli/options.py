@@ -19,13 +19,12 @@ from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 from repoeval_bench.core.files import check_writable, write_named
 from repoeval_bench.core.spec import nearest
 from repoeval_bench.runs.parts import RESULTS, is_url
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, Flag, Request, RunRequest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic.fields import FieldInfo
 
-    from repoeval_bench.runs.request import Flag, Request
     from repoeval_bench.runs.view import RunView
 
 

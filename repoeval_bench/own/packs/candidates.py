@@ -4,21 +4,16 @@ A candidate is the body of a function. Every rule that leaves one out is counted
 drawn later.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, comments_in, defining_nodes, parse_legible
 from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.languages import Language
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.reading.sampling import TaskCandidate
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.languages import Language
 
 SHORTEST, LONGEST = 3, 30
 """Non-blank lines of a function's body, without its docstring."""

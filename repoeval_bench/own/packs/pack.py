@@ -1,7 +1,5 @@
 """Build a pack from sources: gather files, find candidates, draw tasks, and write; the folder appears when complete."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 from collections import Counter
@@ -10,7 +8,7 @@ from contextlib import ExitStack
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, NoDataError, os_errors_as
@@ -40,7 +38,7 @@ from repoeval_bench.dataset.pack import (
     write_plain,
 )
 from repoeval_bench.dataset.reading import sampling
-from repoeval_bench.dataset.reading.code import Gathered, gather, is_test, no_code
+from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, gather, is_test, no_code
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
@@ -49,9 +47,6 @@ from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
 from repoeval_bench.own.packs.request import BuildRequest, Resolve
 from repoeval_bench.own.references.resolver import Resolver
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import CodeFile, Origin
 
 
 def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> ReadUses:

@@ -1,7 +1,5 @@
 """The request of a pack: the options of `data build`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

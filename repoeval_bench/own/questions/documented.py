@@ -4,8 +4,6 @@ Every docstring of a function is blanked, not only the one that is the query. Ot
 lack its docstring, and each query would search another corpus.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
