@@ -19,7 +19,7 @@ from repoeval_bench.cli.options import depth_option, json_option, plain, runs_fo
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, mean_of, resolve_depth, share_interval
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 from repoeval_bench.runs.naming import find_run
@@ -403,36 +403,25 @@ def _tables(section: Section) -> list[Table]:
     changes = [figure for figure in section.figures if figure.kind == "change"]
     others = [figure for figure in section.figures if figure.kind != "change"]
     if others:
-        has_ci = any(figure.kind != "milliseconds" for figure in others)
-        names = ("value", "95 % CI", "of") if has_ci else ("value", "of")
-        rows = [
-            (
-                _name(figure.name),
-                format(figure.value, _format(figure)),
-                *([interval(figure.ci, _format(figure))] if has_ci else []),
-                _of(figure),
-            )
-            for figure in others
-        ]
-        columns = [Column(name="", width=64), *figures(*names, missing="")]
-        tables.append(make_table(columns, rows, title=section.title))
-    if changes:
+        ends = number("95 % CI", lambda figure: interval(figure.ci, _format(figure)))
         columns = [
-            Column(name=""),
-            *figures(*section.stages),
-            *figures("change, 95 % CI", number="+.4f"),
-            *figures("of"),
-            *figures("p (Holm)", number=P_VALUE),
+            Column(name="", width=64, value=lambda figure: _name(figure.name)),
+            number("value", lambda figure: format(figure.value, _format(figure))),
+            *([ends] if any(figure.kind != "milliseconds" for figure in others) else []),
+            number("of", _of),
         ]
-        change_rows = [
-            (
-                _name(figure.name),
-                *(figure.before, figure.after, Estimate(figure.value, figure.ci), _of(figure)),
-                figure.p or 0.0,
-            )
-            for figure in changes
+        tables.append(table_of(columns, others, title=section.title))
+    if changes:
+        before, after = section.stages
+        columns = [
+            Column(name="", value=lambda figure: _name(figure.name)),
+            number(before, lambda figure: figure.before),
+            number(after, lambda figure: figure.after),
+            number("change, 95 % CI", lambda figure: Estimate(figure.value, figure.ci), "+.4f"),
+            number("of", _of),
+            number("p (Holm)", lambda figure: figure.p, P_VALUE),
         ]
-        tables.append(make_table(columns, change_rows, title="" if others else section.title))
+        tables.append(table_of(columns, changes, title="" if others else section.title))
     return tables
 
 

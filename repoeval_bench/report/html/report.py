@@ -166,8 +166,7 @@ def _beside_choice(runs: Sequence[tables.PageRun], answer: Recommendation) -> Se
     stored = [run.stored for run in runs]
     choice = answer.evidence[0].runs[answer.decision.choice.name]
     at = [run.run_id for run in stored].index(choice)
-    names, scores = [run.name for run in runs], [run.scores for run in runs]
-    return leads_of(stored, scores, names, at, measure=headline_measure(stored))
+    return leads_of(stored, [run.name for run in runs], at, measure=headline_measure(stored))
 
 
 def _with_current(rows: Sequence[tables.RankedRow], current: str | None) -> tuple[tables.RankedRow, ...]:
