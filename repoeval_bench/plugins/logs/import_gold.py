@@ -309,14 +309,17 @@ INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 """Inputs of line measures."""
 
 
-def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
-    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a LogError."""
-    if chunk.file is None or chunk.lines is None:
-        return
-    location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
-    if (known := places.setdefault(chunk.chunk_id, location)) != location:
-        both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
-        raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+def places_of(chunks: Iterable[Retrieved | LoggedChunk]) -> dict[str, ChunkPlace]:
+    """Return the lines of the chunks that name some, and the sizes of their headers; a second place is a LogError."""
+    places: dict[str, ChunkPlace] = {}
+    for chunk in chunks:
+        if chunk.file is None or chunk.lines is None:
+            continue
+        location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+        if (known := places.setdefault(chunk.chunk_id, location)) != location:
+            both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
+            raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+    return places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,12 +19,12 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.spec import short_hash, slug
 from repoeval_bench.core.words import count, one_line
-from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs import import_gold
 from repoeval_bench.plugins.logs.records import LogError
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs import records
-from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+from repoeval_bench.runs.log import LoggedChunk, LogRow
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.store import RunFiles, check_writable, jsonl, write_folder
@@ -98,10 +98,7 @@ def _lines(
     """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
-    places: dict[str, ChunkPlace] = {}
-    shown: list[LoggedChunk | Retrieved] = [*corpus.values(), *chain(*(row.topk for row in rows.values()))]
-    for chunk in shown:
-        import_gold.add_place(places, chunk)
+    places = import_gold.places_of([*corpus.values(), *chain(*(row.topk for row in rows.values()))])
     gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
     return import_gold.LineInputs.of(_rankings(rows), places, gold, files)
 
