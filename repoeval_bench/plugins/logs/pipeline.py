@@ -222,14 +222,12 @@ def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
 
 
 def _auroc_end(value: float, furthest: float, error: float, sizes: tuple[int, ...]) -> float:
-    """Return the AUROC between `value` and `furthest` at which `value` is 1.96 standard errors away, by bisection.
-
-    `error` is DeLong, DeLong and Clarke-Pearson's (1988), which is far too small if there are few queries or hardly a
-    pair in the wrong order. So the standard error is at least the one that Newcombe (2006, method 5) takes at that
-    AUROC.
-    """
+    """Return the AUROC between `value` and `furthest` at which `value` is 1.96 standard errors away, by bisection."""
     if abs(furthest - value) <= 1.96 * error:
         return furthest
+    # `error` is DeLong, DeLong and Clarke-Pearson's (1988), which is far too small if there are few queries or hardly a
+    # pair in the wrong order. So the standard error is at least the one that Newcombe (2006, method 5) takes at that
+    # AUROC.
     inside, outside = value, furthest
     while (end := (inside + outside) / 2) not in (inside, outside):
         of_others = (1 - end) / (2 - end) + end / (1 + end)
