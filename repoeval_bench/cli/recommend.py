@@ -17,6 +17,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.code import is_test
 from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.recommend.beside import BESIDE
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
@@ -115,15 +116,15 @@ def _benchmark_of(request: RecommendRequest, out: Path) -> str | NoTaskError:
     """Return the benchmark, or the pack that is made of the code; an error where no task can be made of it."""
     asking = [Protocol.parse(name) for name in request.protocols or PURPOSES[request.purpose]]
     try:
-        return benchmark_of(
-            request.source,
-            out / PACKS,
-            request.tasks,
+        build = BuildRequest(
+            sources=(request.source,),
+            tasks=request.tasks,
             ask_tests=request.tests == "all",
             # To find the definitions that code uses takes seconds.
             resolve="names" if any(protocol.of_definitions for protocol in asking) else "no",
-            extensions=request.extensions or (),
+            extensions=request.extensions,
         )
+        return benchmark_of(build, out / PACKS)
     except NoTaskError as error:
         return error
 

@@ -45,7 +45,7 @@ from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.trees import decode, read_tree
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
-from repoeval_bench.own.packs.request import BuildRequest, Resolve
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.references.resolver import Resolver
 
 
@@ -302,27 +302,18 @@ def installed_version(package: str) -> str:
         return package
 
 
-def benchmark_of(
-    source: str,
-    folder: Path,
-    tasks: int,
-    *,
-    ask_tests: bool = True,
-    resolve: Resolve = "names",
-    extensions: tuple[str, ...] = (),
-) -> str:
-    """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
+def benchmark_of(request: BuildRequest, folder: Path) -> str:
+    """Return the request's source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
-    `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
-    some. `resolve` and `extensions` are those of `BuildRequest`. A pack of the same files and tasks
-    under the same rules is the same folder, so that runs over it are found again.
+    Without `ask_tests` no task is of tests, unless only they have some. A pack of the same files and tasks under the
+    same rules is the same folder, so that runs over it are found again.
     """
+    (source,) = request.sources
     refuse_address(source)
     if is_benchmark(source):
-        if extensions:
+        if request.extensions:
             raise only_of_code(source)
         return source
-    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests, resolve=resolve, extensions=extensions)
 
     def build(target: Path) -> Pack:
         try:

@@ -13,9 +13,6 @@ from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.runs.request import Flag, Request
 
-Resolve = Literal["names", "no"]
-"""Ways to find the definitions that tasks use: by scopes, imports and types, or not at all."""
-
 
 class BuildRequest(Request):
     """Options of a build."""
@@ -35,7 +32,7 @@ class BuildRequest(Request):
         ),
     ] = None
     name: Annotated[str, Doc("The pack's name; that of its sources by default.")] = ""
-    resolve: Annotated[Resolve, Doc("Find the definitions that tasks use, for protocol uses.")] = "names"
+    resolve: Annotated[Literal["names", "no"], Doc("Find the definitions that tasks use, for protocol uses.")] = "names"
     scip: Annotated[
         tuple[str, ...],
         Flag("A SCIP index of the first source, used before the rules; repeated for the next sources.", "FILE"),

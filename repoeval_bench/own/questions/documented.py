@@ -51,8 +51,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
     unscored = 0
     for repo, repo_files in benchmark.files.items():
         by_file = {file: _documented(file) for file in repo_files}
-        # Every docstring, not only the query's own: else the gold function alone would lack its docstring, and each query
-        # would search another corpus.
+        # Every docstring, not only the query's own: else the gold function alone would lack its docstring, and each
+        # query would search another corpus.
         files[repo] = tuple(blanked(file, *(definition.doc for definition in by_file[file])) for file in repo_files)
         askable = [[function for function in functions if function.question] for functions in by_file.values()]
         unscored += sum(
