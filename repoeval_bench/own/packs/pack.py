@@ -195,13 +195,13 @@ class _Building:
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
-                examined = examine(taken.file, taken.language)
-                self._candidates += len(examined.functions)
+                functions, skipped = examine(taken.file, taken.language)
+                self._candidates += len(functions)
                 if not self._request.ask_tests and is_test(taken.path):
-                    self._skipped[OF_TESTS] += len(examined.functions)
+                    self._skipped[OF_TESTS] += len(functions)
                     continue
-                self._skipped.update(examined.skipped)
-                order.add(examined.functions)
+                self._skipped.update(skipped)
+                order.add(functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         self._beside |= gathered.beside
