@@ -35,9 +35,7 @@ class JudgedLog:
 
     @classmethod
     def read(cls, run: RunView) -> Self:
-        """Join the log of a run with its judgements; a UsageError if it scores no query."""
-        if not len(run.scores):
-            raise UsageError(f"{run.run_id} scores no query, so it cannot be analysed")
+        """Join the log of a run with its judgements."""
         return cls.of(run.scores, run.log_rows(), run.qrels())
 
     @classmethod
