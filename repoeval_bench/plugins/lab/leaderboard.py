@@ -93,9 +93,9 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
 
     Only numbers and names decide the order of runs and of leaderboards.
     """
-    # A run joins the first leaderboard that it fits.
     checked: list[RunView] = []
     not_ranked: dict[str, str] = {}
+    # A run joins the first leaderboard that it fits.
     for run in sorted(runs, key=lambda run: run.run_id):
         try:
             _check(run)

@@ -259,8 +259,11 @@ def judge_log(chunks: ByFile, gold: Path, rows: Mapping[str, LogRow], *, has_cor
     (kind,) = kinds
     if not has_answer:
         raise LogError(f"{gold} has no gain above 0, so every score would be 0; add what is relevant")
-    for query_id in gains.keys() & rows.keys():
-        _add_names(names[query_id], rows[query_id])
+    # Files of the gold are the clusters of queries, whatever their conversations.
+    fields = NAMES if kind == "chunks" else (REPOSITORY,)
+    for query_id in gains:
+        if query_id in rows:
+            _add_names(names[query_id], rows[query_id], fields)
     return Judgements(
         gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
@@ -292,12 +295,12 @@ def _within(where: str, file: str, span: LineSpan | None, chunks: ByFile) -> Ite
             yield chunk_id
 
 
-REPOSITORY, CONVERSATION = "repository", "conversation"
+NAMES = REPOSITORY, CONVERSATION = "repository", "conversation"
 
 
-def _add_names(known: dict[str, str], row: LogRow | Gold) -> None:
-    """Add the row's repository and conversation, where it names them, to those that are known of its query."""
-    for field in (REPOSITORY, CONVERSATION):
+def _add_names(known: dict[str, str], row: LogRow | Gold, fields: Sequence[str] = NAMES) -> None:
+    """Add what the row names in these fields to what is known of its query."""
+    for field in fields:
         name = getattr(row, field)
         if name is not None and known.setdefault(field, name) != name:
             raise LogError(

@@ -194,8 +194,7 @@ class _Import:
     @cached_property
     def clusters(self) -> Mapping[str, str]:
         """query_id -> conversation, where it is known and the gold's files do not decide."""
-        has_files = len(self.judgements.files) == len(self.judgements.gains)
-        return {} if has_files else self.judgements.named(import_gold.CONVERSATION)
+        return self.judgements.named(import_gold.CONVERSATION) if self.judgements.kind == "chunks" else {}
 
     @cached_property
     def stored(self) -> dict[str, LogRow]:
