@@ -18,15 +18,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
-from repoeval_bench.plugins.logs.records import (
-    RANKINGS,
-    Gold,
-    LogError,
-    gold_rows,
-    log_rows,
-    not_in_corpus,
-    read_rows,
-)
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows, not_in_corpus, read_rows
 from repoeval_bench.runs.inspection import read_sources
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
