@@ -201,9 +201,7 @@ def _rows(
         yield {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
 
 
-def furthest_apart(
-    differences: Iterable[SegmentDifference],
-) -> tuple[SegmentDifference, SegmentDifference] | None:
+def furthest_apart(differences: Iterable[SegmentDifference]) -> tuple[SegmentDifference, SegmentDifference] | None:
     """The lowest and the highest difference of the fact by which it varies most, if strict ends keep them apart."""
     by: dict[str, list[SegmentDifference]] = defaultdict(list)
     for one in differences:

@@ -192,13 +192,7 @@ def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure:
     if not comparisons and len(runs) > 1:
         comparisons = leads_of(runs, names, candidates.index(order[0]), measure=measure)
     scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
-    verdict = decide(
-        scored,
-        comparisons,
-        protocol=metrics.protocol,
-        measure=measure,
-        over=metrics.headline,
-    )
+    verdict = decide(scored, comparisons, protocol=metrics.protocol, measure=measure, over=metrics.headline)
     return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 
 

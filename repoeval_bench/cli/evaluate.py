@@ -160,11 +160,7 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
 @click.option("--embedder", metavar="SPEC", help="The embedder, instead of the file's.")
 @options.out_option
 @options.home_option
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Check the file and print the command of each run, without making them.",
-)
+@click.option("--dry-run", is_flag=True, help="Check the file and print the command of each run, without making them.")
 @options.execution_options
 @options.details_option
 @options.json_option

@@ -68,12 +68,7 @@ class WordedVerdict:
     reference: int
 
 
-def verdict(
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    failed: int = 0,
-) -> WordedVerdict:
+def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> WordedVerdict:
     """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline.
 
     Without any, the best run is compared with all others by the headline; the verdict is the same as that of all pairs.

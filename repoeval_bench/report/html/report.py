@@ -125,11 +125,7 @@ def report_page(
         ),
         flipped=flipped_units(runs[0].scores.cluster_kind),
         differences=tables.page_table(
-            table_of(
-                [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                differences,
-                "page",
-            ),
+            table_of([Column(name=kind, value=short_name), *comparison_columns(differences[0])], differences, "page"),
             [names[difference.treatment] for difference in differences],
         )
         if differences
