@@ -236,8 +236,8 @@ def _record(
     # Runs that were compared with a baseline get no choice: that is another question.
     choice = choose(runs, comparisons) if comparisons and not comparisons[0].against_baseline else None
     compared = ComparedRow(comparisons=comparisons, choice=choice, left_out=left_out)
-    made = {"pack": setting.pack, **_named(setting), "runs": [run.metrics.as_json() for run in runs]}
-    return made | compared.as_json()
+    named = {"pack": setting.pack, **_named(setting), "runs": [run.metrics.as_json() for run in runs]}
+    return named | compared.as_json()
 
 
 @click.command("sweep")

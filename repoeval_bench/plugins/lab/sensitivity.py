@@ -71,10 +71,10 @@ def cells(runner: Runner, requests: Sequence[RunRequest]) -> Iterator[Cell]:
     members, seen = by_setting(requests), set[tuple[str, ...]]()
     for setting in runner.settings:
         runs = runner.run(setting)
-        made = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
-        if len(made) < 2:
+        finished = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
+        if len(finished) < 2:
             continue
-        chunkers, compared = zip(*made, strict=True)
+        chunkers, compared = zip(*finished, strict=True)
         chunker_of = dict(zip(run_names(compared), chunkers, strict=True))
         for comparison in compare(compared, measures=setting.measures):
             cell = Cell(setting, chunker_of[comparison.treatment], chunker_of[comparison.baseline], comparison)

@@ -30,9 +30,9 @@ from support.written import benchmark, sources, task
 def functions(path, text):
     language = language_of(path, text)
     assert language is not None
-    found, skipped = examine(SourceFile("r", path, text), language)
+    candidates, skipped = examine(SourceFile("r", path, text), language)
     assert set(skipped) <= set(LEFT_OUT)
-    return [(one.name, one.target_span.start, one.target_span.end) for one in found], dict(skipped)
+    return [(one.name, one.target_span.start, one.target_span.end) for one in candidates], dict(skipped)
 
 
 def body(lines, indent="    "):
