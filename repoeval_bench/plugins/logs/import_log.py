@@ -182,7 +182,7 @@ class _Import:
 
     @cached_property
     def repositories(self) -> Mapping[str, str]:
-        """query_id -> repository, of all queries or of none; a LogError if it is known of some alone."""
+        """Return query_id -> repository, of all queries or of none; a LogError if it is known of some alone."""
         known, gains = self.judgements.named(import_gold.REPOSITORY), self.judgements.gains
         if known and (lacking := [query_id for query_id in gains if query_id not in known]):
             raise LogError(
@@ -193,7 +193,7 @@ class _Import:
 
     @cached_property
     def clusters(self) -> Mapping[str, str]:
-        """query_id -> conversation, where it is known and the gold's files do not decide."""
+        """Return query_id -> conversation, where it is known and the gold's files do not decide."""
         return self.judgements.named(import_gold.CONVERSATION) if self.judgements.kind == "chunks" else {}
 
     @cached_property
