@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from repoeval_bench.core.spans import CharSpan, LineSpan
     from repoeval_bench.dataset.loader import load_benchmark
     from repoeval_bench.metrics.scoring import RunScores, score_run
-    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+    from repoeval_bench.own.packs.pack import build_pack
+    from repoeval_bench.own.packs.request import BuildRequest
     from repoeval_bench.own.recommend.recommendation import recommend
     from repoeval_bench.own.references.resolver import uses_of
     from repoeval_bench.runs.beir import export_beir
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "BenchError": "core.errors:BenchError",
     "Benchmark": "core.benchmark:Benchmark",
-    "BuildRequest": "own.packs.pack:BuildRequest",
+    "BuildRequest": "own.packs.request:BuildRequest",
     "CharSpan": "core.spans:CharSpan",
     "Chunk": "core.source:Chunk",
     "LineSpan": "core.spans:LineSpan",

@@ -38,10 +38,11 @@ from repoeval_bench.dataset.questions import with_questions
 from repoeval_bench.dataset.repoeval import parse_tasks
 from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.metrics import Measure
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.plugins.logs.diagnosis import diagnose
-from repoeval_bench.plugins.logs.import_gold import judge_log, places_of, read_log
+from repoeval_bench.plugins.logs.import_gold import by_file, hits_of, judge_log, read_log
 from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.plugins.logs.pipeline import pipeline_report
 from repoeval_bench.protocols.protocol import Protocol
@@ -263,8 +264,8 @@ def _jsonl(rows: Rows) -> bytes:
 
 def gold(rng: random.Random, inputs: Inputs) -> object:
     """Judge a valid log by changed gold."""
-    shown = places_of(read_log(inputs.write("log.jsonl", _jsonl(LOG))))
-    return judge_log(shown, inputs.write("gold.jsonl", rows_of(rng, GOLD))).gains
+    shown = by_file(hits_of(read_log(inputs.write("log.jsonl", _jsonl(LOG)))))
+    return judge_log(shown, inputs.write("gold.jsonl", rows_of(rng, GOLD)), {}).gains
 
 
 def imported(rng: random.Random, inputs: Inputs) -> object:

@@ -21,17 +21,24 @@ import numpy as np
 from scipy.stats import kendalltau
 
 from repoeval_bench.analysis.comparable import shared_measures
-from repoeval_bench.analysis.comparison import compare, paired_differences
+from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.records import Comparison, Outcome
 from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size
 from repoeval_bench.core.languages import language_of
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import Leaderboard, Leaderboards, leaderboard_csv, leaderboards, run_folders
+from repoeval_bench.plugins.lab.leaderboard import (
+    Leaderboard,
+    Leaderboards,
+    leaderboard_csv,
+    leaderboards,
+    leaderboards_of,
+)
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import record_table
 from repoeval_bench.report.text import full_outcome_name, heading
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
+from repoeval_bench.runs.query_scores import together
 from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.view import RunView
 
@@ -143,7 +150,8 @@ def size_rows(sized: Sized) -> Iterator[Row]:
         order = sorted(runs)
         if len(order) < 2:
             continue
-        scores, differences = paired_differences(runs[order[0]], [runs[order[-1]]], [board.measure])
+        scores, larger = together([runs[order[0]].scores, runs[order[-1]].scores])
+        differences = larger.values[board.measure] - scores.values[board.measure]
         (difference,), (ci,) = mean_intervals(differences, scores.clusters, scores.repos, board.over)
         row: Row = {"measure": heading(board.measure), "chunker": name}
         row |= {"run_ids": {str(size): runs[size].run_id for size in order}}
@@ -282,7 +290,7 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=Path("data/leaderboard"))
     parser.add_argument("--updates", type=Path)
     arguments = parser.parse_args()
-    checked = leaderboards(run_folders(arguments.results))
+    checked = leaderboards_of(arguments.results)
     for name, reason in checked.not_ranked.items():
         print(f"not ranked: {name}: {reason}")
     runs = list({run.run_id: run for board in checked.ranked for run in board.runs}.values())

@@ -33,7 +33,8 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import PackFile, new_folder, new_target
 from repoeval_bench.dataset.reading.code import Origin
 from repoeval_bench.dataset.reading.opening import Npm, PyPI, open_registry
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.questions.documented import documented
 
 _Whole = Annotated[int, Field(ge=0)]

@@ -264,15 +264,3 @@ def _comparisons(
             )
         )
     return comparisons
-
-
-def paired_differences(
-    baseline: RunView, others: Sequence[RunView], measures: Sequence[str]
-) -> tuple[QueryScores, FloatArray]:
-    """The baseline's scores, in clusters that all runs know, and the differences other - baseline.
-
-    The differences are float64 (n_queries, n_others x n_measures), queries in the order of the scores.
-    """
-    base, *joined = together([run.scores for run in (baseline, *others)])
-    table = base.table(measures)
-    return base, np.column_stack([table[:, :0], *(other.table(measures) - table for other in joined)])

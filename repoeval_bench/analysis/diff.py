@@ -57,11 +57,7 @@ class Diff:
 
 
 def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> Diff:
-    """The queries whose score differs between two runs, and why.
-
-    Changes are treatment - baseline, of the protocol's headline where no measure is named. Runs that answer different
-    questions and a measure that one of them lacks are a UsageError.
-    """
+    """Return the queries whose score differs between two runs, and why, as `repoeval_bench.diff` promises."""
     runs = baseline, treatment
     check_comparable([runs])
     (name,) = shared_measures(runs, [measure or headline_measure(runs)])

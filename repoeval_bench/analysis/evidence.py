@@ -486,8 +486,7 @@ def with_default(
 def _with_tests(measured: Measured, choice: str) -> Evidence:
     """Return the evidence with the candidates that are significantly better or worse than the choice."""
     evidence, labels = measured.evidence, [*measured.evidence.runs]
-    scores = together([run.scores for run in measured.runs])
-    pairs = leads_of(measured.runs, scores, labels, labels.index(choice), measure=evidence.measure)
+    pairs = leads_of(measured.runs, labels, labels.index(choice), measure=evidence.measure)
     outcome = {pair.treatment: pair.verdict.outcome for pair in pairs}
     return evidence.model_copy(
         update={
@@ -531,8 +530,8 @@ def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverSco
     """Compare the runs of one chunker by several retrievers with the `first` one's, which comes first."""
     names = [first, *(name for name in runs if name != first)]
     ordered = [runs[name] for name in names]
-    measure, joined = headline_measure(ordered), together([run.scores for run in ordered])
-    pairs = {pair.treatment: pair for pair in leads_of(ordered, joined, names, 0, measure=measure)}
+    measure = headline_measure(ordered)
+    pairs = {pair.treatment: pair for pair in leads_of(ordered, names, 0, measure=measure)}
     means = [run.metrics.over(run.metrics.headline)[measure] for run in ordered]
     return tuple(
         RetrieverScore(retriever=name, mean=mean, difference=pair.difference, ci=pair.ci)

@@ -121,12 +121,7 @@ class GateResult:
 
 
 def gate(run: RunView, config: GateConfig, baseline: RunView | None = None) -> list[GateResult]:
-    """Evaluate every gate, in the order of the file.
-
-    `baseline` is the run that drops are measured from; a UsageError if it cannot be compared. One UsageError lists all
-    gates that cannot be checked: they lack a measure, a segment, a baseline, a step's times, or enough clusters for an
-    interval.
-    """
+    """Evaluate every gate, in the order of the file, as `repoeval_bench.gate` promises."""
     if baseline is not None:
         check_comparable([(baseline, run)])
     problems = Problems()

@@ -2,7 +2,7 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -97,11 +97,7 @@ class SegmentComparison:
 
 
 def segment(run: RunView, *, by: Sequence[str] = (), measure: str | None = None) -> Segmentation:
-    """Score each segment of a run's queries by the protocol's own mean: macro is over the segment's repositories.
-
-    `by` are facts, `repo` or the cluster of the queries; by default every fact that varies. `measure` is the protocol's
-    headline unless named. An unknown fact and a measure that the run lacks are a UsageError.
-    """
+    """Score each segment of a run's queries, as `repoeval_bench.segment` promises."""
     (measure,) = shared_measures([run], [measure or headline_measure([run])])
     scores, over = run.scores, run.metrics.headline
     return Segmentation(
@@ -111,23 +107,33 @@ def segment(run: RunView, *, by: Sequence[str] = (), measure: str | None = None)
         over=over,
         n_queries=len(scores),
         clustered_by=scores.cluster_kind,
-        segments=tuple(segment_means(scores, _parts(scores, by), measure, over)),
+        segments=tuple(
+            SegmentMean(**counts, mean=mean) for counts, (mean,) in _rows(scores, by, scores.values[measure], over)
+        ),
     )
 
 
 def compare_segments(
     baseline: RunView, treatment: RunView, *, by: Sequence[str] = (), measure: str | None = None
 ) -> SegmentComparison:
-    """Compare two runs, query by query, in each segment of the baseline's queries; options as in `segment`.
-
-    Runs that answer different questions are a UsageError.
-    """
+    """Compare two runs in each segment of the baseline's queries, as `repoeval_bench.compare_segments` promises."""
     runs = baseline, treatment
     (measure,) = shared_measures(runs, [measure or headline_measure(runs)])
     check_comparable([runs])
     scores, other = together([baseline.scores, treatment.scores])
     names, over = run_names(runs), baseline.metrics.headline
-    differences = segment_differences(scores, other, _parts(scores, by), measure, over)
+    base = scores.values[measure]
+    both = np.column_stack([other.values[measure] - base, base])
+    overall = float(Sample.of(both, scores.clusters, scores.repos, over).mean()[0])
+    differences = [
+        SegmentDifference(
+            **counts,
+            baseline=level,
+            difference=difference,
+            against=difference * overall < 0 and abs(difference) >= _SHOWN,
+        )
+        for counts, (difference, level) in _rows(scores, by, both, over, FLIPS)
+    ]
     return SegmentComparison(
         baseline=names[0],
         treatment=names[1],
@@ -138,11 +144,6 @@ def compare_segments(
         segments=tuple(differences),
         furthest=furthest_apart(differences),
     )
-
-
-def _parts(scores: QueryScores, by: Sequence[str]) -> list[Segment]:
-    names = by or [name for name in segment_names(scores) if name != scores.clustered_by]
-    return [part for name in dict.fromkeys(names) for part in split(scores, name)]
 
 
 def segment_names(scores: QueryScores) -> list[str]:
@@ -184,47 +185,22 @@ def find(scores: QueryScores, by: str, name: str) -> Segment:
     raise UsageError(nearest(f"{by}", name, [segment.name for segment in segments]))
 
 
-def segment_means(scores: QueryScores, segments: Iterable[Segment], measure: str, over: Headline) -> list[SegmentMean]:
-    """Mean (`over` queries or repositories) and interval of each segment, signs of its clusters flipped."""
-    rows = (_row(scores, part, scores.values[measure], over) for part in segments)
-    return [SegmentMean(**counts, mean=mean) for counts, (mean,) in rows]
+def _rows(
+    scores: QueryScores, by: Sequence[str], values: FloatArray, over: Headline, flips: int = INTERVAL_FLIPS
+) -> Iterator[tuple[dict[str, Any], list[float]]]:
+    """Yield the fields of each segment's row, with the first column's interval, and the mean of each column of values.
 
-
-def segment_differences(
-    baseline: QueryScores, treatment: QueryScores, segments: Iterable[Segment], measure: str, over: Headline
-) -> list[SegmentDifference]:
-    """Paired differences (treatment - baseline) of the mean `over` within each of the baseline's segments.
-
-    Both are results of one `together`.
+    Without `by` the segments are those of every fact that varies.
     """
-    base = baseline.values[measure]
-    both = np.column_stack([treatment.values[measure] - base, base])
-    overall = float(Sample.of(both, baseline.clusters, baseline.repos, over).mean()[0])
-    rows = (_row(baseline, part, both, over, FLIPS) for part in segments)
-    return [
-        SegmentDifference(
-            **counts,
-            baseline=level,
-            difference=difference,
-            against=difference * overall < 0 and abs(difference) >= _SHOWN,
-        )
-        for counts, (difference, level) in rows
-    ]
+    names = by or [name for name in segment_names(scores) if name != scores.clustered_by]
+    for part in (part for name in dict.fromkeys(names) for part in split(scores, name)):
+        inside = scores.take(part.positions)
+        means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over, flips=flips)
+        n_queries, n_clusters = len(part.positions), len(set(inside.clusters))
+        yield {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
 
 
-def _row(
-    scores: QueryScores, part: Segment, values: FloatArray, over: Headline, flips: int = INTERVAL_FLIPS
-) -> tuple[dict[str, Any], list[float]]:
-    """Return the fields of a segment's row, with the first column's interval, and the mean of each column of values."""
-    inside = scores.take(part.positions)
-    means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over, flips=flips)
-    n_queries, n_clusters = len(part.positions), len(set(inside.clusters))
-    return {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
-
-
-def furthest_apart(
-    differences: Iterable[SegmentDifference],
-) -> tuple[SegmentDifference, SegmentDifference] | None:
+def furthest_apart(differences: Iterable[SegmentDifference]) -> tuple[SegmentDifference, SegmentDifference] | None:
     """The lowest and the highest difference of the fact by which it varies most, if strict ends keep them apart."""
     by: dict[str, list[SegmentDifference]] = defaultdict(list)
     for one in differences:

@@ -183,9 +183,10 @@ _Ends = TypeVar("_Ends", float, FloatArray)
 def strict_ends(mean: _Ends, ends: tuple[_Ends, _Ends], effective: float) -> tuple[_Ends, _Ends]:
     """Return the ends of an interval, as far from the mean as the strict test takes them to be.
 
-    `effective` is the number of effective clusters. On skewed differences a truth lies beyond a 95 % interval's end too
-    often to claim that two means are equal, or that two intervals are apart (`scripts/simulate_coverage.py`).
+    `effective` is the number of effective clusters.
     """
+    # On skewed differences a truth lies beyond a 95 % interval's end too often to claim that two means are equal, or
+    # that two intervals are apart (`scripts/simulate_coverage.py`).
     factor = 1 + RESERVE / sqrt(effective)
     return mean + factor * (ends[0] - mean), mean + factor * (ends[1] - mean)
 

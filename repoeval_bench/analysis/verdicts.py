@@ -17,7 +17,7 @@ from repoeval_bench.analysis.comparison import MEANS, leads
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome, PairVerdict
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import lower_is_better
-from repoeval_bench.runs.query_scores import DIGITS, SAME, QueryScores, together
+from repoeval_bench.runs.query_scores import DIGITS, SAME, together
 from repoeval_bench.runs.records import Headline
 from repoeval_bench.runs.view import RunView
 
@@ -109,10 +109,6 @@ class Verdict:
         """The other runs that the reference is not significantly better than."""
         return tuple(rival for rival in self.others if not rival.is_significantly_worse)
 
-    def rival(self, run_id: str) -> Rival | None:
-        """The run of this id among the others; None of the reference."""
-        return next((rival for rival in self.others if rival.run.run_id == run_id), None)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
@@ -194,16 +190,9 @@ def _choice(runs: Sequence[RunView], comparisons: Sequence[Comparison], measure:
     ]
     order = ranked(candidates, measure)
     if not comparisons and len(runs) > 1:
-        joined = together([run.scores for run in runs])
-        comparisons = leads_of(runs, joined, names, candidates.index(order[0]), measure=measure)
+        comparisons = leads_of(runs, names, candidates.index(order[0]), measure=measure)
     scored = [ScoredRun(name=candidate.run, run_id=candidate.run_id, mean=candidate.mean) for candidate in order]
-    verdict = decide(
-        scored,
-        comparisons,
-        protocol=metrics.protocol,
-        measure=measure,
-        over=metrics.headline,
-    )
+    verdict = decide(scored, comparisons, protocol=metrics.protocol, measure=measure, over=metrics.headline)
     return Choice(verdict=verdict, cost_unit=unit, candidates=tuple(order))
 
 
@@ -216,18 +205,12 @@ def ranked(candidates: Sequence[Candidate], measure: str) -> list[Candidate]:
     )
 
 
-def leads_of(
-    runs: Sequence[RunView],
-    joined: Sequence[QueryScores],
-    names: Sequence[str],
-    reference: int,
-    *,
-    measure: str,
-) -> Sequence[Comparison]:
+def leads_of(runs: Sequence[RunView], names: Sequence[str], reference: int, *, measure: str) -> Sequence[Comparison]:
     """One run's pairs with all others, each as the other minus it, with the numbers of `compare` for all pairs.
 
-    `joined` are the runs' scores of the same queries, `names` what the pairs call them.
+    `names` are what the pairs call the runs.
     """
+    joined = together([run.scores for run in runs])
     means = {over: [run.metrics.over(over)[measure] for run in runs] for over in MEANS}
     return leads(
         np.column_stack([of_run.values[measure] for of_run in joined]),

@@ -57,12 +57,7 @@ def compare(
     )
 
 
-def choose(
-    runs: Sequence[NamedRun],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    out: Path = RESULTS,
-) -> Choice:
+def choose(runs: Sequence[NamedRun], comparisons: Sequence[Comparison] = (), *, out: Path = RESULTS) -> Choice:
     """Choose among two or more stored runs of one question.
 
     A run is an object, or a folder, id or chunker that names one in `out`. `comparisons` are those of all pairs by the

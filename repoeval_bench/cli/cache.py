@@ -13,11 +13,6 @@ from repoeval_bench.core.words import count
 from repoeval_bench.runs.parts import vectors_folder
 
 
-def show_size(size: int) -> str:
-    """Return bytes in a decimal unit: `30.1 MB`."""
-    return ByteSize(size).human_readable(decimal=True, separator=" ")
-
-
 @click.group("cache")
 def cache_group() -> None:
     """Describe and verify the cache of vectors."""
@@ -36,7 +31,8 @@ def info(*, home: Path | None, as_json: bool) -> None:
     if as_json:
         print_json(asdict(contents))
         return
-    echo(f"{contents.folder}: {count(contents.entries, 'entry')}, {show_size(contents.bytes_on_disk)} on disk")
+    size = ByteSize(contents.bytes_on_disk).human_readable(decimal=True, separator=" ")
+    echo(f"{contents.folder}: {count(contents.entries, 'entry')}, {size} on disk")
 
 
 @_command

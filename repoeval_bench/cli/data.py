@@ -1,14 +1,20 @@
 """`repoeval-bench data`: fetch RepoEval, build a pack of any code, show what is here, verify it."""
 
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
-from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_unread, set_options, words_of
+from repoeval_bench.cli.options import (
+    OUTPUT_FOLDER,
+    json_option,
+    note,
+    refuse_unread,
+    request_options,
+    set_options,
+)
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home
@@ -16,6 +22,7 @@ from repoeval_bench.dataset.loader import Obtained, describe, load_set, obtain, 
 from repoeval_bench.dataset.pack import Pack, PackFile
 from repoeval_bench.dataset.verification import RepositorySummary, summarize
 from repoeval_bench.dataset.verification import verify as verify_set
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.report.table import Column, Table, figures, make_table
 from repoeval_bench.runs.request import shell_line
 
@@ -80,33 +87,7 @@ def verify(*, as_json: bool, **options: Any) -> int:
 @data_group.command(short_help="Build a pack, a benchmark of any code.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.option("-o", "--output", required=True, type=OUTPUT_FOLDER, metavar="PACK", help="Where to write the pack.")
-@click.option(
-    "--tasks", type=click.IntRange(min=1), default=400, show_default=True, help="Draw at most this many tasks."
-)
-@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the draw of tasks.")
-@click.option("--language", "languages", multiple=True, metavar="NAME", help="Only this language; may be repeated.")
-@click.option(
-    "--extensions",
-    multiple=True,
-    callback=partial(words_of, kind=str),
-    metavar=".ENDING,…",
-    help="Read files with these endings too, such as .rb,.proto; they are searched, and give no tasks.",
-)
-@click.option("--name", default="", help="The pack's name; that of its sources by default.")
-@click.option(
-    "--resolve",
-    type=click.Choice(["names", "no"]),
-    default="names",
-    show_default=True,
-    help="Find the definitions that tasks use, for protocol uses.",
-)
-@click.option(
-    "--scip",
-    multiple=True,
-    type=click.Path(),
-    metavar="FILE",
-    help="A SCIP index of the first source, used before the rules; repeated for the next sources.",
-)
+@request_options(BuildRequest, only=BuildRequest.model_fields.keys() - {"sources", "ask_tests"})
 @click.option(
     "--commits",
     is_flag=True,
@@ -139,14 +120,13 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
     subjects of commits and code, and no author's name.
     """  # noqa: D301  # click keeps the lines below this character as they are
     history = {name: fields.pop(name) for name in ("since", "windows")}
-    fields["extensions"] = fields["extensions"] or ()
     if commits:
         content = _history_pack(output, history, **fields).content
     else:
-        from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+        from repoeval_bench.own.packs.pack import build_pack
 
         refuse_unread(set(history), "without --commits", "or add --commits")
-        content = build_pack(BuildRequest(**fields), output).content
+        content = build_pack(BuildRequest.of(fields, typed=True), output).content
     if as_json:
         print_json(content.model_dump(by_alias=True))
         return
@@ -161,7 +141,7 @@ def _history_pack(
     *,
     sources: tuple[str, ...],
     name: str,
-    extensions: tuple[str, ...],
+    extensions: tuple[str, ...] | None,
     **code: Any,
 ) -> Pack:
     from repoeval_bench.own.history import CommitOptions, build_history_pack
@@ -171,7 +151,7 @@ def _history_pack(
     if len(sources) > 1:
         raise UsageError(f"--commits reads one history, and {len(sources)} sources are named; build a pack of each")
     with ProcessPool() as pool:
-        return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions, pool.map)
+        return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions or (), pool.map)
 
 
 def _commits(content: PackFile) -> Table:

@@ -19,17 +19,11 @@ from repoeval_bench.cli.options import note, refuse_unread
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.shipped import PROTOCOLS, edition_of, shipped_pack
 from repoeval_bench.metrics import CEILING, SHARE
-from repoeval_bench.report.comparison import (
-    MOST_NOTES,
-    answer_table,
-    comparison_records,
-    comparison_tables,
-    skipped_notes,
-)
+from repoeval_bench.report.comparison import MOST_NOTES, ComparedRow, answer_table, comparison_tables, skipped_notes
 from repoeval_bench.report.scores import run_notes, score_tables, too_short
 from repoeval_bench.report.table import Table, figures, make_table, spec_column, with_notes
 from repoeval_bench.report.text import heading
-from repoeval_bench.report.verdict import WordedVerdict, choice_record, verdict
+from repoeval_bench.report.verdict import WordedVerdict, verdict
 from repoeval_bench.runs.benchmark_file import Benchmarking, find_benchmark, read_benchmark
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.naming import remember_compared
@@ -160,11 +154,7 @@ def unmade_rows(runner: Runner) -> list[dict[str, str]]:
 @click.option("--embedder", metavar="SPEC", help="The embedder, instead of the file's.")
 @options.out_option
 @options.home_option
-@click.option(
-    "--dry-run",
-    is_flag=True,
-    help="Check the file and print the command of each run, without making them.",
-)
+@click.option("--dry-run", is_flag=True, help="Check the file and print the command of each run, without making them.")
 @options.execution_options
 @options.details_option
 @options.json_option
@@ -209,8 +199,7 @@ def run_command(
             comparisons = _comparisons(benchmarking, setting, runs, base) if benchmarking.compares else []
             skipped, failed = runner.skipped_of(setting), runner.failed_of(setting)
             if as_json:
-                record = _record(setting, runs, comparisons)
-                results.append(record | {"left_out": skipped | failed})
+                results.append(_record(setting, runs, comparisons, skipped | failed))
             elif benchmarking.compares and runs:
                 named = " · ".join(f"{option} {value}" for option, value in _named(setting).items())
                 echo(f"{setting.pack} · {named}")
@@ -241,16 +230,14 @@ def _named(setting: RunRequest) -> dict[str, str]:
     return setting.combination() | {"protocol": setting.resolved_protocol().name}
 
 
-def _record(setting: RunRequest, runs: Sequence[RunView], comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "pack": setting.pack,
-        **_named(setting),
-        "runs": [run.metrics.as_json() for run in runs],
-        "comparisons": comparison_records(comparisons),
-    }
+def _record(
+    setting: RunRequest, runs: Sequence[RunView], comparisons: list[Comparison], left_out: Mapping[str, str]
+) -> dict[str, Any]:
     # Runs that were compared with a baseline get no choice: that is another question.
     choice = choose(runs, comparisons) if comparisons and not comparisons[0].against_baseline else None
-    return record | ({"choice": choice and choice_record(choice)} if comparisons else {})
+    compared = ComparedRow(comparisons=comparisons, choice=choice, left_out=left_out)
+    named = {"pack": setting.pack, **_named(setting), "runs": [run.metrics.as_json() for run in runs]}
+    return named | compared.as_json()
 
 
 @click.command("sweep")

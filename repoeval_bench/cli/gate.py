@@ -12,16 +12,8 @@ from repoeval_bench.cli.console import echo, print_json, print_paragraph, print_
 from repoeval_bench.cli.options import note, refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import write_named
+from repoeval_bench.report import gates
 from repoeval_bench.report.formats import markdown_text
-from repoeval_bench.report.gates import (
-    gate_junit,
-    gate_markdown,
-    gate_summary,
-    gate_table,
-    gate_title,
-    recheck_record,
-    recheck_sentence,
-)
 from repoeval_bench.runs.naming import find_run
 
 
@@ -71,17 +63,17 @@ def gate_command(
     base = find_run(name, out) if name else None
     results = gate(stored, limits, base)
     if junit:
-        write_named(junit, gate_junit(results, stored.run_id))
+        write_named(junit, gates.gate_junit(results, stored.run_id))
     if summary:
-        options.append_summary(summary, gate_markdown(results, stored.run_id))
+        options.append_summary(summary, gates.gate_markdown(results, stored.run_id))
     if as_json:
         print_json([asdict(result) for result in results])
     else:
-        print_table(gate_table(results, stored.run_id))
+        print_table(gates.gate_table(results, stored.run_id))
         for result in results:
             if not result.passed:
-                note(f"failed: {gate_title(result)} {result.rule}: {result.reason}")
-        echo(gate_summary(results))
+                note(f"failed: {gates.gate_title(result)} {result.rule}: {result.reason}")
+        echo(gates.gate_summary(results))
     return 0 if all(result.passed for result in results) else 1
 
 
@@ -90,13 +82,13 @@ def _recheck(file: Path, source: Path, out: Path, summary: Path | None, *, as_js
     from repoeval_bench.own.recommend.chosen import read_chosen, recheck
 
     result = recheck(read_chosen(file), source, out=out)
-    sentence = recheck_sentence(result)
+    sentence = gates.recheck_sentence(result)
     for line in result.notes:
         note(f"note: {line}")
     if summary:
         options.append_summary(summary, f"{markdown_text(sentence)}\n\n")
     if as_json:
-        print_json(recheck_record(result))
+        print_json(gates.recheck_record(result))
     else:
         print_paragraph(sentence)
     return 0 if result.holds else 1

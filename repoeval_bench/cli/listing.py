@@ -104,28 +104,27 @@ def _packs() -> Table:
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
 
-_KINDS: dict[str, Kind[Any]] = {
+LISTS: dict[str, Kind[Any] | Callable[[], Table]] = {
     "chunkers": CHUNKERS,
-    "embedders": EMBEDDERS,
-    "retrievers": RETRIEVERS,
-    "rerankers": RERANKERS,
-}
-
-LISTS: dict[str, Callable[[], Table]] = {
-    "chunkers": partial(_parts, CHUNKERS),
     "headers": partial(_table, "header", "what is put before each chunk's text", lines=KINDS.items()),
     "languages": _languages,
     "protocols": _protocols,
     "relevance": partial(_table, "relevance", "a chunk is relevant where it", lines=RULES.items()),
     "exclusions": partial(_table, "exclusion", "what a query may not see", lines=POLICIES.items()),
-    "retrievers": partial(_parts, RETRIEVERS),
-    "rerankers": partial(_parts, RERANKERS),
+    "retrievers": RETRIEVERS,
+    "rerankers": RERANKERS,
     "measures": _measures,
-    "embedders": partial(_parts, EMBEDDERS),
+    "embedders": EMBEDDERS,
     "facts": _facts,
     "datasets": _datasets,
     "packs": _packs,
 }
+
+
+def list_table(kind: str) -> Table:
+    """Return the table of a list."""
+    listed = LISTS[kind]
+    return _parts(listed) if isinstance(listed, Kind) else listed()
 
 
 @click.command("list", help=f"List the available names, or explain one; KIND is one of {', '.join(LISTS)}.")
@@ -143,21 +142,21 @@ def list_command(*, kind: str, name: str | None, as_json: bool) -> None:
         else:
             print_lines([text])
     elif as_json:
-        table = LISTS[kind]()
+        table = list_table(kind)
         names = [column.name for column in table.columns]
         print_json([dict(zip(names, texts, strict=True)) for texts in table.texts()])
     else:
-        print_table(LISTS[kind]())
+        print_table(list_table(kind))
 
 
 def explanation(kind: str, name: str) -> str:
     """Say what a name of a list means; a SpecError or UsageError offers the nearest if the list has none."""
-    table = LISTS[kind]()
+    table, listed = list_table(kind), LISTS[kind]
     names = [row[0] for row in table.texts()]
     if name in names and name.startswith("py:"):
         return _of_row(table, name)
-    if kind in _KINDS:
-        return _part(_KINDS[kind], name)
+    if isinstance(listed, Kind):
+        return _part(listed, name)
     match kind:
         case "protocols":
             return _protocol(name)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import partial, wraps
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -18,13 +18,12 @@ from repoeval_bench.cli.console import echo
 from repoeval_bench.core.errors import ResultError, UsageError, nearest, os_errors_as
 from repoeval_bench.core.files import check_writable, write_named
 from repoeval_bench.runs.parts import RESULTS, is_url
-from repoeval_bench.runs.request import DataRequest, ExecutionRequest, RunRequest
+from repoeval_bench.runs.request import DataRequest, ExecutionRequest, Flag, Request, RunRequest
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
     from pydantic.fields import FieldInfo
 
-    from repoeval_bench.runs.request import Flag, Request
     from repoeval_bench.runs.view import RunView
 
 
@@ -234,6 +233,8 @@ def _option(name: str, option: Flag, field: FieldInfo, *, several: bool) -> _Dec
         settings |= {"multiple": True, "default": (default,), "type": click.Path(), "callback": _as_path}
     elif several or isinstance(default, tuple):
         settings |= {"multiple": True, "default": default or ()}
+    elif get_origin(field.annotation) is Literal:
+        settings |= {"type": click.Choice(kinds), "default": default}
     elif kinds == [bool]:
         settings |= {"is_flag": True, "default": default}
     else:

@@ -1,6 +1,5 @@
 """`recommend`: which chunker, and which size, to use for some code."""
 
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.code import is_test
 from repoeval_bench.own.packs.pack import NoTaskError, benchmark_of
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.recommend.beside import BESIDE
 from repoeval_bench.own.recommend.chosen import chosen_of, dump_chosen
 from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory, own_history
@@ -116,15 +116,15 @@ def _benchmark_of(request: RecommendRequest, out: Path) -> str | NoTaskError:
     """Return the benchmark, or the pack that is made of the code; an error where no task can be made of it."""
     asking = [Protocol.parse(name) for name in request.protocols or PURPOSES[request.purpose]]
     try:
-        return benchmark_of(
-            request.source,
-            out / PACKS,
-            request.tasks,
+        build = BuildRequest(
+            sources=(request.source,),
+            tasks=request.tasks,
             ask_tests=request.tests == "all",
             # To find the definitions that code uses takes seconds.
             resolve="names" if any(protocol.of_definitions for protocol in asking) else "no",
-            extensions=request.extensions or (),
+            extensions=request.extensions,
         )
+        return benchmark_of(build, out / PACKS)
     except NoTaskError as error:
         return error
 
@@ -211,14 +211,8 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
 def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
     skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
-    files: Counter[str] = Counter()
-    lines: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
-    for source in error.sources:
-        files.update(source.files)
-        lines.update(source.lines)
-        unread.update(source.unread)
-    code = about_sizes(error.sources[0].repository, files, lines, unread)
+    (source,) = error.sources
+    code = about_sizes(source.repository, source.files, source.lines, source.unread)
     return without_runs(code, request, tuple(skipped))
 
 

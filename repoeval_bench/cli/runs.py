@@ -16,17 +16,7 @@ from repoeval_bench.cli.console import echo, print_json, print_lines, print_para
 from repoeval_bench.cli.options import refuse_unread
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.report.diff import (
-    FACTS_NOTE,
-    comparison_lines,
-    comparison_table,
-    diff_summary,
-    diff_table,
-    few_note,
-    segmentation_table,
-    verification_lines,
-    verification_table,
-)
+from repoeval_bench.report import diff as tables
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.table import figures, make_table, spec_column
 from repoeval_bench.report.text import heading
@@ -118,8 +108,8 @@ def diff_command(*, baseline: str, treatment: str, measure: str | None, limit: i
         return
     echo(f"baseline   {changes.baseline}\ntreatment  {changes.treatment}")
     if changes.changes:
-        print_table(diff_table(changes, limit))
-    print_lines(diff_summary(changes, limit))
+        print_table(tables.diff_table(changes, limit))
+    print_lines(tables.diff_summary(changes, limit))
 
 
 @click.command("segments")
@@ -144,15 +134,16 @@ def segments_command(
         if as_json:
             print_json(options.plain(segmentation))
             return
-        print_table(segmentation_table(segmentation))
-        print_lines(filter(None, [few_note(segmentation.segments, segmentation.clustered_by), FACTS_NOTE]))
+        print_table(tables.segmentation_table(segmentation))
+        few = tables.few_note(segmentation.segments, segmentation.clustered_by)
+        print_lines(filter(None, [few, tables.FACTS_NOTE]))
         return
     compared = compare_segments(*find_runs([run, other], out), by=by, measure=measure)
     if as_json:
         print_json(options.plain(compared))
         return
-    print_table(comparison_table(compared))
-    print_lines(comparison_lines(compared))
+    print_table(tables.comparison_table(compared))
+    print_lines(tables.comparison_lines(compared))
 
 
 @click.command("verify")
@@ -172,8 +163,8 @@ def verify_command(*, run: str, out: Path, as_json: bool, **data: Any) -> int:
     if as_json:
         print_json({"holds": verification.holds, **asdict(verification)})
     else:
-        for line in verification_lines(verification):
+        for line in tables.verification_lines(verification):
             print_paragraph(line)
         if not verification.holds:
-            print_table(verification_table(verification))
+            print_table(tables.verification_table(verification))
     return 0 if verification.holds else 1

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from textwrap import wrap
-from typing import Any
 
 from pydantic import Field, TypeAdapter
 
@@ -249,19 +248,13 @@ def _lost(c: Comparison, ends: Influence) -> str:
     return f"; without {ends.rests_on} not significant (p = {ends.p:.2f})"
 
 
-def comparison_records(comparisons: Sequence[Comparison]) -> list[dict[str, Any]]:
-    """Every field as plain values, and the deciding mean's difference and interval beside them."""
-    records: list[dict[str, Any]] = TypeAdapter(list[Comparison]).dump_python(list(comparisons), mode="json")
-    return records
-
-
 def comparison_csv(comparisons: Sequence[Comparison], sizes: Mapping[str, Mapping[str, float]]) -> str:
     """One line per pair and measure, every number in full precision; `micro.difference` and so on.
 
     `sizes` is the name of a run -> the sizes of its chunks.
     """
     rows = []
-    for record in comparison_records(comparisons):
+    for record in TypeAdapter(list[Comparison]).dump_python(list(comparisons), mode="json"):
         of_pair = {
             f"{side} {name}": size for side in ("baseline", "treatment") for name, size in sizes[record[side]].items()
         }

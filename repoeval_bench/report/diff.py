@@ -8,7 +8,7 @@ from repoeval_bench.analysis.segments import Segmentation, SegmentComparison, Se
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS
 from repoeval_bench.analysis.verification import Verification
 from repoeval_bench.core.words import count, few, plural
-from repoeval_bench.report.table import Cell, Column, Estimate, Table, figures, make_table, number, table_of
+from repoeval_bench.report.table import Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import cluster_count, heading, with_interval
 
 FACTS_NOTE = "what each fact counts: repoeval-bench list facts"
@@ -54,34 +54,27 @@ def diff_summary(diff: Diff, limit: int) -> list[str]:
 
 def segmentation_table(segmentation: Segmentation) -> Table:
     """One row per segment: its mean with interval."""
-    columns = [*_columns(segmentation.clustered_by), *figures(f"{heading(segmentation.measure)}, 95 % CI")]
-    names = _names(segmentation.segments)
-    rows = [(*name, Estimate(one.mean, one.ci)) for name, one in zip(names, segmentation.segments, strict=True)]
+    columns = [
+        *_columns(segmentation.segments, segmentation.clustered_by),
+        number(f"{heading(segmentation.measure)}, 95 % CI", lambda one: Estimate(one.mean, one.ci)),
+    ]
     queries = count(segmentation.n_queries, "query")
     title = f"{segmentation.name}: {heading(segmentation.measure)} over {queries}, {segmentation.over} mean"
-    return make_table(columns, rows, title=title)
+    return table_of(columns, segmentation.segments, title=title)
 
 
 def comparison_table(comparison: SegmentComparison) -> Table:
     """One row per segment: the first run's mean, and the paired difference with interval and remark."""
+    measure = heading(comparison.measure)
     columns = [
-        *_columns(comparison.clustered_by),
-        *figures("first run"),
-        *figures(f"{heading(comparison.measure)} difference, 95 % CI", number="+.4f"),
-        Column(name=""),
+        *_columns(comparison.segments, comparison.clustered_by),
+        number("first run", lambda one: one.baseline),
+        number(f"{measure} difference, 95 % CI", lambda one: Estimate(one.difference, one.ci), "+.4f"),
+        Column(name="", value=lambda one: "sign differs from overall" if one.against else ""),
     ]
-    rows = [
-        (
-            *name,
-            segment.baseline,
-            Estimate(segment.difference, segment.ci),
-            "sign differs from overall" if segment.against else "",
-        )
-        for name, segment in zip(_names(comparison.segments), comparison.segments, strict=True)
-    ]
-    overall = f"{heading(comparison.measure)} {comparison.difference:+.4f} overall, {comparison.over} mean"
+    overall = f"{measure} {comparison.difference:+.4f} overall, {comparison.over} mean"
     title = f"{comparison.treatment}\nminus {comparison.baseline}: {overall}"
-    return make_table(columns, rows, title=title)
+    return table_of(columns, comparison.segments, title=title)
 
 
 def comparison_lines(comparison: SegmentComparison) -> list[str]:
@@ -95,22 +88,14 @@ def comparison_lines(comparison: SegmentComparison) -> list[str]:
     return [line for line in lines if line]
 
 
-def _columns(clusters: str) -> list[Column]:
-    names = ("queries", "clusters" if clusters == "query" else plural(clusters))
-    return [Column(name="by"), Column(name="segment", width=48), *figures(*names, number="d")]
-
-
-def _names(segments: Sequence[SegmentRow]) -> list[tuple[Cell, ...]]:
-    """The first cells of every row; a fact is named in the first of its rows only."""
-    facts = [segment.by for segment in segments]
+def _columns(segments: Sequence[SegmentRow], clusters: str) -> list[Column]:
+    # A fact is named in the first of its rows only.
+    first = {segment.by: segment for segment in reversed(segments)}
     return [
-        (
-            "" if index and facts[index - 1] == segment.by else segment.by,
-            segment.name,
-            segment.n_queries,
-            segment.n_clusters,
-        )
-        for index, segment in enumerate(segments)
+        Column(name="by", value=lambda one: one.by if one is first[one.by] else ""),
+        Column(name="segment", width=48, value=lambda one: one.name),
+        number("queries", lambda one: one.n_queries, "d"),
+        number("clusters" if clusters == "query" else plural(clusters), lambda one: one.n_clusters, "d"),
     ]
 
 

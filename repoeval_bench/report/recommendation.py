@@ -156,10 +156,6 @@ def _header(recommendation: Recommendation, label: str) -> list[str]:
     return [" ".join([*sentences, "Any chunker can have such a header."])]
 
 
-def _found_by(protocol: str) -> str:
-    return _FINDS.get(protocol, "{} under protocol " + protocol)
-
-
 def _sure(recommendation: Recommendation) -> str:
     """Return if the lead over the current chunker holds among all candidates: its interval is that of one pair."""
     assert recommendation.current is not None
@@ -397,7 +393,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
 
     def mean(evidence: Evidence) -> Column:
         return number(
-            _heading(evidence),
+            f"{evidence.protocol} {evidence.retriever}",
             lambda candidate: evidence.means.get(candidate.name),
             ".1%",
             missing="",
@@ -502,9 +498,9 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     parts: dict[str, str] = {}
     files: dict[str, str] = {}
     for question in recommendation.evidence:
-        parts[question.protocol] = _found_by(question.protocol).format(
-            _percent(recommendation.mean(label, question.protocol)), question.n_queries
-        )
+        finds = _FINDS.get(question.protocol, f"{{}} under protocol {question.protocol}")
+        mean = _percent(recommendation.mean(label, question.protocol))
+        parts[question.protocol] = finds.format(mean, question.n_queries)
         files[question.protocol] = cluster_count(question.n_clusters, question.clustered_by)
     it = "The choice" if recommendation.current and recommendation.current.gains else "It"
     finds = " and ".join(f"{finds} ({files[protocol]})" for protocol, finds in parts.items())
@@ -573,10 +569,6 @@ def _largest(recommendation: Recommendation) -> Evidence:
 def evidence_name(evidence: Evidence) -> str:
     """Return the questions and their retrievers, in words: `uses by BM25`."""
     return f"{evidence.protocol} by {_by(evidence.retriever)}"
-
-
-def _heading(evidence: Evidence) -> str:
-    return f"{evidence.protocol} {evidence.retriever}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

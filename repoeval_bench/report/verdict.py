@@ -6,9 +6,6 @@
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
-
-from pydantic import TypeAdapter
 
 from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome
@@ -68,12 +65,7 @@ class WordedVerdict:
     reference: int
 
 
-def verdict(
-    runs: Sequence[RunView],
-    comparisons: Sequence[Comparison] = (),
-    *,
-    failed: int = 0,
-) -> WordedVerdict:
+def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, failed: int = 0) -> WordedVerdict:
     """Return the verdict that `comparisons` give: those of all pairs, or of all with a baseline.
 
     Without any, the best run is compared with all others by the headline; the verdict is the same as that of all pairs.
@@ -289,9 +281,3 @@ def choice_sentences(choice: Choice) -> list[str]:
         cheap = f", the cheapest first ({choice.cost_unit} per query)" if choice.cost_unit else ""
         lines.append(f"may be as good{cheap}: {few([short[candidate.run_id] for candidate in choice.close], NAMED)}")
     return lines
-
-
-def choice_record(choice: Choice) -> dict[str, Any]:
-    """Return every field as plain values, without the comparisons."""
-    record: dict[str, Any] = TypeAdapter(Choice).dump_python(choice, mode="json")
-    return record

@@ -1,6 +1,5 @@
 """Choosing among runs: what is said where the truth is known, ties and costs."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +9,7 @@ from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import leads
 from repoeval_bench.analysis.verdicts import Candidate, Choice, Result, ScoredRun, decide, ranked
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.verdict import choice_record
+from repoeval_bench.report.comparison import ComparedRow
 from support.runs import query_scores, write_runs
 
 SIZES = np.array([20, 14, 9, 7, 6, 5, 5, 4, 4, 3, 3, 3, *[2] * 12, *[1] * 16])
@@ -95,7 +94,7 @@ def test_stored_runs(tmp_path):
     assert [candidate.run_id for candidate in result.candidates] == ["b", "c", "a"]
     assert result.best.mean == runs[1].metrics.micro["ndcg@10"]
     assert result == choose(runs[::-1])
-    record = json.loads(json.dumps(choice_record(result)))
+    record = ComparedRow(comparisons=[], choice=result, left_out={}).as_json()["choice"]
     assert record["verdict"]["result"] == "winner"
     assert [rival["verdict"]["outcome"] for rival in record["verdict"]["others"]] == ["better"] * 2
     with pytest.raises(UsageError, match="at least two different runs"):

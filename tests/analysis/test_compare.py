@@ -1,6 +1,5 @@
 """Comparing stored runs: what is said, what is refused, and what the procedure as a whole gets wrong."""
 
-import json
 import re
 
 import numpy as np
@@ -12,7 +11,7 @@ from repoeval_bench.analysis.diff import diff
 from repoeval_bench.analysis.records import Outcome, PairVerdict
 from repoeval_bench.analysis.verification import TOLERANCE
 from repoeval_bench.core.errors import UsageError
-from repoeval_bench.report.comparison import comparison_notes, comparison_records, comparison_tables
+from repoeval_bench.report.comparison import ComparedRow, comparison_notes, comparison_tables
 from repoeval_bench.runs.records import RunConfig
 from support.runs import edit, read_rows, set_config, write_rows, write_run, write_runs
 
@@ -114,7 +113,7 @@ def test_one_query_only(tmp_path):
     assert c.ci is None
     assert (c.p_adjusted, c.verdict) == (1.0, NOT_SIGNIFICANT)
     assert len(comparison_tables([c])[0].rows) == 1
-    assert json.loads(json.dumps(comparison_records([c])))[0]["ci"] is None
+    assert ComparedRow(comparisons=[c], choice=None, left_out={}).as_json()["comparisons"][0]["ci"] is None
 
 
 def test_gold_without_files_clusters_by_query(tmp_path):

@@ -15,15 +15,13 @@ from repoeval_bench.analysis.segments import (
     compare_segments,
     find,
     furthest_apart,
-    segment_differences,
-    segment_means,
+    segment,
     segment_names,
     split,
 )
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.lab.leaderboard import leaderboards
 from repoeval_bench.report.diff import comparison_lines, few_note
-from repoeval_bench.runs.query_scores import together
 from support.runs import query_scores, write_carried_pair, write_run, write_runs
 
 
@@ -63,15 +61,15 @@ def test_numbers_are_cut_into_quarters_and_few_numbers_are_not():
         split(run, "dept")
 
 
-def test_means_of_segments_have_their_own_interval_and_counts():
+def test_means_of_segments_have_their_own_interval_and_counts(tmp_path):
     """Mean and clusters of the segment alone; fewer than six clusters have no interval."""
-    run = scored([1, 1, 0, 0, 0.5, 0.5] * 5, [{"x": v} for v in "aabbab" * 5])
-    a, b = segment_means(run, split(run, "x"), "mrr", "micro")
+    files, facts = [f"f{i // 2}.py" for i in range(30)], [{"x": v} for v in "aabbab" * 5]
+    run = write_run(tmp_path / "a", {"mrr": [1, 1, 0, 0, 0.5, 0.5] * 5}, files=files, facts=facts)
+    a, b = segment(run, by=["x"]).segments
     assert (a.name, a.n_queries, a.n_clusters, a.mean) == ("a", 15, 10, pytest.approx(2.5 / 3))
     assert a.ci is not None
     assert a.ci[0] <= a.mean <= a.ci[1]
-    single = segment_means(run, split(run, "file"), "mrr", "micro")
-    assert [part.ci for part in single] == [None] * 15
+    assert [part.ci for part in segment(run, by=["file"]).segments] == [None] * 15
     assert b.mean == pytest.approx(0.5 / 3)
 
 
@@ -99,24 +97,19 @@ def test_the_interval_of_a_segment_of_all_queries_is_that_of_the_comparison(tmp_
     (pair,) = compare([other], base, measures="ndcg@10")
     (entry,) = (one for one in leaderboards([base, other]).ranked[0].entries if one.to_first)
     assert whole.ci == pair.ci
-    assert entry.to_first[1] == pytest.approx([-pair.ci[1], -pair.ci[0]])
+    assert entry.to_first.ci == pytest.approx([-pair.ci[1], -pair.ci[0]])
 
 
-def test_segments_use_the_protocols_own_mean():
+@pytest.mark.parametrize(("over", "mean"), [("micro", 0.3 * 0.75), ("macro", 0.15)])
+def test_segments_use_the_protocols_own_mean(tmp_path, over, mean):
     """Under a macro protocol a repository counts once in a segment too, however many queries it has there."""
-    repos = ["big"] * 30 + ["small"] * 10
-    rows = [
-        {"query_id": f"q{i}", "repo": repo, "path": f"f{i}.py", "measures": {"mrr": 0.2}, "facts": {"x": i % 2 == 0}}
-        for i, repo in enumerate(repos)
-    ]
-    base = query_scores(rows)
-    other = query_scores([row | {"measures": {"mrr": 0.3 if row["repo"] == "big" else 0.0}} for row in rows])
-    for over, mean in (("micro", 0.3 * 0.75), ("macro", 0.15)):
-        for part in segment_means(other, split(other, "x"), "mrr", over):
-            assert part.mean == pytest.approx(mean)
-        for part in segment_differences(*together([base, other]), split(base, "x"), "mrr", over):
-            assert (part.baseline, part.difference) == (pytest.approx(0.2), pytest.approx(mean - 0.2))
-            assert part.against is False
+    columns = {"base": {"mrr": [0.2] * 40}, "other": {"mrr": [0.3] * 30 + [0.0] * 10}}
+    about = {"repos": ["big"] * 30 + ["small"] * 10, "facts": [{"x": i % 2 == 0} for i in range(40)]}
+    base, other = write_runs(tmp_path, columns, files=[f"f{i}.py" for i in range(40)], **about, headline=over)
+    assert [part.mean for part in segment(other, by=["x"]).segments] == pytest.approx([mean] * 2)
+    for part in compare_segments(base, other, by=["x"]).segments:
+        assert (part.baseline, part.difference) == (pytest.approx(0.2), pytest.approx(mean - 0.2))
+        assert part.against is False
 
 
 def test_intervals_over_few_clusters_are_named():

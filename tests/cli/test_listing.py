@@ -2,7 +2,7 @@
 
 import pytest
 
-from repoeval_bench.cli.listing import LISTS, explanation
+from repoeval_bench.cli.listing import LISTS, explanation, list_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, Measure
 from repoeval_bench.report.text import heading
@@ -42,7 +42,7 @@ def test_a_name_is_explained(words, pieces):
 @pytest.mark.parametrize("kind", LISTS)
 def test_whatever_a_list_prints_is_explained(kind):
     """Every name in the first column, as it is printed there, and every other name of a measure."""
-    table = LISTS[kind]()
+    table = list_table(kind)
     columns = [i for i, column in enumerate(table.columns) if i == 0 or column.name == "also"]
     names = [name for row in table.rows for i in columns for name in str(row.cells[i]).split(", ") if name]
     assert len(names) >= (1 if kind == "packs" else 3)

@@ -92,7 +92,8 @@ def test_a_fact_is_a_finite_number(code, tmp_path, number):
 
 
 def test_a_path_of_two_repositories_needs_its_repository(code, tmp_path):
-    from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+    from repoeval_bench.own.packs.pack import build_pack
+    from repoeval_bench.own.packs.request import BuildRequest
 
     other = write_code(tmp_path / "other", aside=False)
     pack = build_pack(BuildRequest(sources=(str(code), str(other))), tmp_path / "pack").root

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from repoeval_bench.cli.console import print_lines, print_table
-from repoeval_bench.cli.listing import LISTS
+from repoeval_bench.cli.listing import LISTS, list_table
 from repoeval_bench.report.formats import as_csv, latex, markdown
 from repoeval_bench.report.html.tables import page_table
 from repoeval_bench.report.table import (
@@ -95,7 +95,7 @@ def test_a_long_name_is_whole(printed, columns):
 @pytest.mark.parametrize("columns", [80, 120])
 def test_lists_fit_a_terminal(printed, what, columns):
     """Prose is folded between words, and no word is broken; two lists have longer words than 80 columns hold."""
-    table = LISTS[what]()
+    table = list_table(what)
     words = {piece for row in table.texts() for text in row for piece in re.split(r"[\s,/]", text)}
     lines = printed(table, columns)
     assert max(map(len, lines)) <= max(columns, {"measures": 84, "protocols": 107}.get(what, 0))

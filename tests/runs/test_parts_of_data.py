@@ -8,7 +8,8 @@ import pytest
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.reading.sampling import part_of
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.recommend.recommendation import recommend
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.report.run_command import run_command

@@ -4,21 +4,15 @@ A candidate is the body of a function. Every rule that leaves one out is counted
 drawn later.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from repoeval_bench.core.definitions import Definition, comments_in, defining_nodes, parse_legible
 from repoeval_bench.core.grammars import GRAMMARS
+from repoeval_bench.core.languages import Language
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.reading.sampling import TaskCandidate
-
-if TYPE_CHECKING:
-    from repoeval_bench.core.languages import Language
 
 SHORTEST, LONGEST = 3, 30
 """Non-blank lines of a function's body, without its docstring."""
@@ -39,16 +33,8 @@ LEFT_OUT = {
 """Reason -> the candidates that it leaves out; the first reason that holds is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Examined:
-    """The candidates of one file, and how many functions each rule left out."""
-
-    functions: tuple[TaskCandidate, ...]
-    skipped: Counter[str]
-
-
-def examine(file: SourceFile, language: Language) -> Examined:
-    """Find the candidates of a file."""
+def examine(file: SourceFile, language: Language) -> tuple[list[TaskCandidate], Counter[str]]:
+    """Return the candidates of a file, and how many functions each rule left out."""
     # Not from the cache of `definitions`, which would keep the files of a whole tree.
     parsed = parse_legible(file, language)
     comments = comment_lines(file, comments_in(parsed))
@@ -75,7 +61,7 @@ def examine(file: SourceFile, language: Language) -> Examined:
             seen.add(definition.qualified)
         taken_until = max(taken_until, definition.lines.end)
         functions.append(TaskCandidate(file.path, target_span, definition.name))
-    return Examined(tuple(functions), skipped)
+    return functions, skipped
 
 
 def target_span_of(file: SourceFile, function: Definition, comments: Collection[int]) -> LineSpan | str:

@@ -1,21 +1,17 @@
 """Build a pack from sources: gather files, find candidates, draw tasks, and write; the folder appears when complete."""
 
-from __future__ import annotations
-
 import gc
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any
 
 from repoeval_bench.core.benchmark import Task
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, all_mistakes, nearest, os_errors_as
-from repoeval_bench.core.extras import require
+from repoeval_bench.core.errors import DatasetError, NoDataError, os_errors_as
 from repoeval_bench.core.files import folder_beside, short_hash, slug, work_folder
 from repoeval_bench.core.languages import ENDINGS, FURTHER, LANGUAGES, MODULE_FILES
 from repoeval_bench.core.notices import NOTICES
@@ -41,17 +37,15 @@ from repoeval_bench.dataset.pack import (
     write_plain,
 )
 from repoeval_bench.dataset.reading import sampling
-from repoeval_bench.dataset.reading.code import Gathered, check_extensions, gather, is_test, no_code
+from repoeval_bench.dataset.reading.code import CodeFile, Gathered, Origin, gather, is_test, no_code
 from repoeval_bench.dataset.reading.opening import open_origin, refuse_address
 from repoeval_bench.dataset.reading.plain import only_of_code
 from repoeval_bench.dataset.repoeval import FUNCTION, TaskSet, dump_tasks
 from repoeval_bench.dataset.trees import decode, read_tree
 from repoeval_bench.dataset.uses_table import ReadUses, dump_uses
 from repoeval_bench.own.packs.candidates import LEFT_OUT, LONGEST, NEAR_DUPLICATE, SHORTEST, examine
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.own.references.resolver import Resolver
-
-if TYPE_CHECKING:
-    from repoeval_bench.dataset.reading.code import CodeFile, Origin
 
 
 def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, Path | None]) -> ReadUses:
@@ -93,9 +87,6 @@ OF_TESTS = "of tests"
 RULES_VERSION = 1
 """Version of the rules for files and tasks: another version gives other packs."""
 
-Resolve = Literal["names", "no"]
-"""Ways to find the definitions that tasks use."""
-
 
 class NoTaskError(DatasetError):
     """Code was read from the `sources`, and no task can be made of it; `of_tests` functions could be, but are tests."""
@@ -103,51 +94,6 @@ class NoTaskError(DatasetError):
     def __init__(self, message: str, sources: Sequence[PackSource], of_tests: int = 0) -> None:
         super().__init__(message)
         self.sources, self.of_tests = sources, of_tests
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuildRequest:
-    """Options of a build."""
-
-    sources: tuple[str, ...]
-    """Folders, archives, `pypi:NAME==VERSION` or `npm:NAME@VERSION`."""
-    tasks: int = 400
-    """Most tasks that are drawn."""
-    seed: int = 0
-    languages: tuple[str, ...] = ()
-    """Those requested; none for all."""
-    name: str = ""
-    """Name of the pack, made of those of the sources where empty."""
-    resolve: Resolve = "names"
-    """Find the definitions that tasks use, which protocol `uses` needs, by scopes, imports and types; or not."""
-    scip: tuple[str, ...] = ()
-    """SCIP index files, the first for the first source and so on, which are looked up first (extra `build`)."""
-    ask_tests: bool = True
-    """Make tasks of functions of tests too."""
-    extensions: tuple[str, ...] = ()
-    """Endings of files that are read beside the ten languages; no task is made of them."""
-
-    def check(self) -> None:
-        """A UsageError with everything that is wrong."""
-        check_extensions(self.extensions)
-        wrong = [nearest("language", language, LANGUAGES) for language in self.languages if language not in LANGUAGES]
-        if not self.sources:
-            wrong.append("no source is named; name a folder, an archive, pypi:NAME==VERSION or npm:NAME@VERSION")
-        if self.tasks < 1:
-            wrong.append(f"{self.tasks} tasks cannot be drawn; give a whole number from 1")
-        if self.resolve not in get_args(Resolve):
-            wrong.append(nearest("way to resolve names", self.resolve, get_args(Resolve)))
-        if self.scip and self.resolve == "no":
-            wrong.append("an index is named, and no name is resolved; leave out --scip or --resolve no")
-        if len(self.scip) > len(self.sources):
-            wrong.append(
-                f"{len(self.scip)} indexes are named for {len(self.sources)} sources; give one for each, in order"
-            )
-        wrong += [f"{index} is not a file; name a SCIP index file" for index in self.scip if not Path(index).is_file()]
-        if wrong:
-            raise UsageError(all_mistakes(wrong))
-        if self.scip:
-            require("--scip", "google.protobuf")
 
 
 def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str, Path], Origin] = open_origin) -> Pack:
@@ -243,18 +189,18 @@ class _Building:
         # More than can be drawn are kept, because near-duplicates are passed over.
         order = sampling.Order(self._request.seed, name, 10 * self._request.tasks)
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
-            for taken in gather(origin, self._request.languages, gathered, self._request.extensions):
+            for taken in gather(origin, self._request.languages, gathered, self._request.extensions or ()):
                 self._hashes.append(write_code(self._folder, name, taken))
                 bar.update()
                 if taken.file is None or taken.language is None:
                     continue
-                examined = examine(taken.file, taken.language)
-                self._candidates += len(examined.functions)
+                functions, skipped = examine(taken.file, taken.language)
+                self._candidates += len(functions)
                 if not self._request.ask_tests and is_test(taken.path):
-                    self._skipped[OF_TESTS] += len(examined.functions)
+                    self._skipped[OF_TESTS] += len(functions)
                     continue
-                self._skipped.update(examined.skipped)
-                order.add(examined.functions)
+                self._skipped.update(skipped)
+                order.add(functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         self._beside |= gathered.beside
@@ -355,27 +301,18 @@ def installed_version(package: str) -> str:
         return package
 
 
-def benchmark_of(
-    source: str,
-    folder: Path,
-    tasks: int,
-    *,
-    ask_tests: bool = True,
-    resolve: Resolve = "names",
-    extensions: tuple[str, ...] = (),
-) -> str:
-    """Return the source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
+def benchmark_of(request: BuildRequest, folder: Path) -> str:
+    """Return the request's source where it is a benchmark or a pack; else a pack of its code in `folder`, built now.
 
-    `tasks` is the most tasks of one level that are drawn; without `ask_tests` none of tests, unless only they have
-    some. `resolve` and `extensions` are those of `BuildRequest`. A pack of the same files and tasks
-    under the same rules is the same folder, so that runs over it are found again.
+    Without `ask_tests` no task is of tests, unless only they have some. A pack of the same files and tasks under the
+    same rules is the same folder, so that runs over it are found again.
     """
+    (source,) = request.sources
     refuse_address(source)
     if is_benchmark(source):
-        if extensions:
+        if request.extensions:
             raise only_of_code(source)
         return source
-    request = BuildRequest(sources=(source,), tasks=tasks, ask_tests=ask_tests, resolve=resolve, extensions=extensions)
 
     def build(target: Path) -> Pack:
         try:
@@ -383,7 +320,7 @@ def benchmark_of(
         except NoTaskError as error:
             if not error.of_tests:
                 raise
-            return build_pack(replace(request, ask_tests=True), target)
+            return build_pack(request.model_copy(update={"ask_tests": True}), target)
 
     return str(keep_pack(folder, build))
 

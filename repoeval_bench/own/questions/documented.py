@@ -1,10 +1,4 @@
-"""Questions from documentation: the query is the first paragraph of a docstring, the gold its function.
-
-Every docstring of a function is blanked, not only the one that is the query. Otherwise only the gold function would
-lack its docstring, and each query would search another corpus.
-"""
-
-from __future__ import annotations
+"""Questions from documentation: the query is the first paragraph of a docstring, the gold its function."""
 
 import re
 from collections import defaultdict
@@ -56,6 +50,8 @@ def documented(benchmark: Benchmark) -> Benchmark:
     unscored = 0
     for repo, repo_files in benchmark.files.items():
         by_file = {file: _documented(file) for file in repo_files}
+        # Every docstring, not only the query's own: else the gold function alone would lack its docstring, and each
+        # query would search another corpus.
         files[repo] = tuple(blanked(file, *(definition.doc for definition in by_file[file])) for file in repo_files)
         askable = [[function for function in functions if function.question] for functions in by_file.values()]
         unscored += sum(

@@ -4,8 +4,6 @@ Tests are not in the corpus. A test is a function or method whose name begins wi
 would find.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence

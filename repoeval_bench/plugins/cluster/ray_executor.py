@@ -5,8 +5,6 @@ machine's vector cache. A task or an actor whose process or machine is lost is s
 Ray.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket
@@ -18,24 +16,21 @@ from contextlib import ExitStack, chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from repoeval_bench.core.cores import usable_cores
 from repoeval_bench.core.errors import BenchError, ChunkError, EmbeddingError, in_one_line
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.parts import Embedder, Role
 from repoeval_bench.embedding.encoder import SentenceTransformerEncoder
+from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 from repoeval_bench.plugins.cluster.shared_cache import SharedVectorCache
 from repoeval_bench.runs.jobs import Finished, Job
 from repoeval_bench.runs.parts import make_embedder, vectors_folder
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from repoeval_bench.core.parts import Embedder, Role
-    from repoeval_bench.embedding.registry import TextEncoder
 
 # Size of Ray's object store if Ray is started here: requests, texts and vectors pass through it, and none stays.
 STORE_BYTES = 128 * 2**20
@@ -129,7 +124,7 @@ class RayCluster:
             for reference in running:  # the caller has stopped iterating
                 ray.cancel(reference)
 
-    def _start_actors(self) -> Placed:
+    def _start_actors(self) -> "Placed":
         """Start the actors, each on its machine; called when the first job needs a model."""
         import ray
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -172,7 +167,7 @@ def _check_answers(address: str) -> None:
         socket.create_connection((host, int(port)), timeout=_SECONDS_TO_ANSWER).close()
 
 
-def _run(job: Job, placed: Placed | None, folder: Path | None) -> Finished:
+def _run(job: Job, placed: "Placed | None", folder: Path | None) -> Finished:
     _go_to(folder)
     return job(placed)
 

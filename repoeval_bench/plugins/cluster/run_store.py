@@ -49,7 +49,7 @@ class StoredResults(Results):
         if run is None:
             return current_run(self.out / run_id) if fetch_run(run_id, self.store, self.out) else None
         if not self.store.holds(_name(run_id)):
-            put_run(run.folder, self.store)
+            self.put(run.folder)
         return run
 
     def open(self, run_id: str) -> RunView:
@@ -59,8 +59,15 @@ class StoredResults(Results):
         return RunView(self.out / run_id)
 
     def put(self, folder: Path) -> None:
-        """Put a finished run into the store."""
-        put_run(folder, self.store)
+        """Put a run's folder into the store, and replace an object of the same id."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(folder.iterdir()):
+                if path.is_file():
+                    entry = zipfile.ZipInfo(path.name, _LONG_AGO)
+                    entry.compress_type = zipfile.ZIP_DEFLATED
+                    archive.writestr(entry, path.read_bytes())
+        self.store.write(_name(folder.name), packed.getvalue(), replace=True)
 
     def read(self) -> None:
         """Fetch runs to read them only; a UsageError if the store holds none."""
@@ -127,18 +134,6 @@ def run_states(store: ObjectStore) -> dict[str, str]:
     return {
         name.removeprefix(f"{FOLDER}/").removesuffix(_ENDING): state for name, state in states if name.endswith(_ENDING)
     }
-
-
-def put_run(folder: Path, store: ObjectStore) -> None:
-    """Put a run's folder into a store, and replace an object of the same id."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for path in sorted(folder.iterdir()):
-            if path.is_file():
-                entry = zipfile.ZipInfo(path.name, _LONG_AGO)
-                entry.compress_type = zipfile.ZIP_DEFLATED
-                archive.writestr(entry, path.read_bytes())
-    store.write(_name(folder.name), packed.getvalue(), replace=True)
 
 
 def fetch_run(run_id: str, store: ObjectStore, out: Path) -> bool:

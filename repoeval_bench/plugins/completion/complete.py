@@ -31,7 +31,7 @@ from repoeval_bench.metrics import TEXT_MEASURES, RunScores, WrittenCompletion, 
 from repoeval_bench.metrics import Context as ScoringContext
 from repoeval_bench.plugins.completion import layout
 from repoeval_bench.plugins.completion.model import Model, answer_all, parse_model
-from repoeval_bench.report.table import Table, figures, make_table, spec_column
+from repoeval_bench.report.table import Column, Table, number, table_of
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs import records
 from repoeval_bench.runs.inspection import CHUNKS, QUERIES, SOURCES
@@ -272,27 +272,24 @@ def run_command(
 
 def _table(runs: Sequence[RunView]) -> Table:
     """Tabulate for each completed run the headline means, the fragments shown, and the truncated answers."""
-    measures = [name for name in TEXT_MEASURES if any(name in run.metrics.micro for run in runs)]
-    rows = []
-    notes = []
+
+    def mean(name: str) -> Column:
+        return number(heading(name), lambda run: run.metrics.headline_means[name])
+
     completions = [run.manifest.completion for run in runs if run.manifest.completion]
-    for run, completed in zip(runs, completions, strict=True):
-        means = run.metrics.headline_means
-        shown = fmean(float(n or 0) for n in run.scores.facts["fragments"])
-        scored = (len(run.scores), *(means.get(name) for name in measures), shown, completed.cut_off)
-        rows.append((run.metrics.chunker, completed.context, *scored))
+    notes = []
     if any(completed.cut_off for completed in completions):
         notes.append(
             "truncated: answers that ended at the limit of tokens; max_tokens=N in the model's spec gives more"
         )
     columns = [
-        spec_column("chunker"),
-        spec_column("context"),
-        *figures("tasks", number=","),
-        *figures(*map(heading, measures)),
-        *figures("fragments", number=".1f"),
-        *figures("truncated", number=","),
+        Column(name="chunker", width=36, value=lambda run: run.metrics.chunker),
+        Column(name="context", value=lambda run: run.manifest.completion.context),
+        number("tasks", lambda run: len(run.scores), ","),
+        *map(mean, TEXT_MEASURES),
+        number("fragments", lambda run: fmean(float(n or 0) for n in run.scores.facts["fragments"]), ".1f"),
+        number("truncated", lambda run: run.manifest.completion.cut_off, ","),
     ]
     first = runs[0].metrics
     title = f"{completions[0].model} · {first.dataset.label} · {first.headline} means"
-    return make_table(columns, rows, title=title, notes=dict.fromkeys(notes))
+    return table_of(columns, runs, title=title, notes=notes)

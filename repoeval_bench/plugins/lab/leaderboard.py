@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import numpy as np
 
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure
-from repoeval_bench.analysis.comparison import paired_differences
-from repoeval_bench.analysis.records import Interval, PairVerdict
-from repoeval_bench.analysis.sign_flips import FLIPS
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.means import headline_means
+from repoeval_bench.analysis.records import Comparison, Interval
 from repoeval_bench.analysis.verdicts import Choice, choose
 from repoeval_bench.cli.console import echo, print_tables
 from repoeval_bench.cli.options import OUTPUT, runs_folder, write_and_say
@@ -26,9 +23,10 @@ from repoeval_bench.core.words import count, plural
 from repoeval_bench.report import table
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.run_command import run_command
+from repoeval_bench.report.scores import chunk_sizes
 from repoeval_bench.report.text import CHARACTERS_NOTE, heading
 from repoeval_bench.report.verdict import choice_sentences
-from repoeval_bench.runs.parts import PACKS
+from repoeval_bench.runs.naming import stored_runs, unfinished_runs
 from repoeval_bench.runs.query_scores import DIGITS
 from repoeval_bench.runs.records import MANIFEST, Headline
 from repoeval_bench.runs.view import RunView
@@ -38,16 +36,14 @@ from repoeval_bench.runs.view import RunView
 class RankedRun:
     """One run on its leaderboard. `score` is its mean of the leaderboard's measure, `ci` the 95 % interval of the mean.
 
-    `to_first` is its paired difference to the first run with the interval, `against_first` the verdict on that
-    difference; both are None for the first run.
+    `to_first` compares it with the first run; None for the first run itself.
     """
 
     rank: int
     run: RunView
     score: float
     ci: Interval
-    to_first: tuple[float, Interval] | None
-    against_first: PairVerdict | None
+    to_first: Comparison | None
 
     @property
     def run_id(self) -> str:
@@ -99,7 +95,8 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
     """
     checked: list[RunView] = []
     not_ranked: dict[str, str] = {}
-    for run in runs:
+    # A run joins the first leaderboard that it fits.
+    for run in sorted(runs, key=lambda run: run.run_id):
         try:
             _check(run)
         except BenchError as error:
@@ -111,28 +108,22 @@ def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
     return Leaderboards(tuple(ranked), not_ranked)
 
 
-def run_folders(results: Path) -> list[RunView]:
-    """Return every folder of `results` as a run, by name, readable or not; a UsageError if there is none."""
-    if not results.is_dir():
-        raise UsageError(f"{results} is not a folder; name one with run folders, as eval writes them")
-    runs = [RunView(path) for path in sorted(results.iterdir()) if path.is_dir() and path.name != PACKS]
-    if not runs:
+def leaderboards_of(results: Path) -> Leaderboards:
+    """Rank the runs in a folder; a UsageError if there is none."""
+    runs = stored_runs(results)
+    unfinished = unfinished_runs(results, runs)
+    if not runs and not unfinished:
         raise UsageError(f"{results} has no runs yet; make one with repoeval-bench eval")
-    return runs
+    ranked = leaderboards(runs)
+    return Leaderboards(ranked.ranked, unfinished | ranked.not_ranked)
 
 
 def _check(run: RunView) -> None:
-    """Read all that a leaderboard needs; refuse an unfinished run, and a repeated ranking."""
-    if not (run.folder / MANIFEST).is_file():
-        raise UsageError(f"no {MANIFEST}: the run was not finished, or this is not a run")
+    """Read all that a leaderboard needs; refuse a repeated ranking."""
     done = run.manifest.completion
     if done is not None and (run.folder.parent / done.base / MANIFEST).is_file():
         raise UsageError(f"its ranking is that of {done.base}; compare completions with compare -m edit_similarity")
-    measure = headline_measure([run])
-    if len(run.scores) == 0:
-        raise UsageError("it holds no query")
-    if measure not in run.scores.values:
-        raise UsageError(f"{measure} was not scored")
+    _ = headline_measure([run]), run.scores
 
 
 def _groups(runs: Sequence[RunView]) -> list[list[RunView]]:
@@ -169,29 +160,13 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     choice = choose(runs) if len(runs) > 1 else None
     by_id = {run.run_id: run for run in runs}
     ordered = list(runs) if choice is None else [by_id[candidate.run_id] for candidate in choice.candidates]
-    rivals = {} if choice is None else {other.run.run_id: other for other in choice.verdict.others}
-    scores, differences = paired_differences(ordered[0], ordered[1:], [measure])
-    own = scores.table([measure])
-    columns = np.column_stack([own, own + differences])
-    _, intervals = mean_intervals(columns, scores.clusters, scores.repos, over)
-    to_first: list[tuple[float, Interval] | None] = [None]
-    if rivals:
-        compared = mean_intervals(differences, scores.clusters, scores.repos, over, flips=FLIPS)
-        to_first += zip(*compared, strict=True)
+    to_first: list[Comparison | None] = [None, *(() if choice is None else choice.verdict.differences)]
     entries: list[RankedRun] = []
     for index, run in enumerate(ordered):
-        score = run.metrics.over(over)[measure]
+        score, ci = headline_means(run, [measure])[measure]
         tied = bool(entries) and round(entries[-1].score, DIGITS) == round(score, DIGITS)
-        entries.append(
-            RankedRun(
-                rank=entries[-1].rank if tied else index + 1,
-                run=run,
-                score=score,
-                ci=intervals[index],
-                to_first=to_first[index],
-                against_first=rivals[run.run_id].verdict.reversed() if run.run_id in rivals else None,
-            )
-        )
+        rank = entries[-1].rank if tied else index + 1
+        entries.append(RankedRun(rank=rank, run=run, score=score, ci=ci, to_first=to_first[index]))
     return Leaderboard(
         protocol=first.protocol,
         dataset=first.dataset.label,
@@ -199,7 +174,7 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
         precision=next(filter(None, map(_precision, runs)), ""),
         measure=measure,
         over=over,
-        clustered_by=scores.cluster_kind,
+        clustered_by=runs[0].scores.cluster_kind if choice is None else choice.verdict.clustered_by,
         entries=tuple(entries),
         choice=choice,
     )
@@ -272,25 +247,24 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
         table.number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
         table.number(
             "to the first, 95 % CI",
-            lambda entry: entry.to_first and table.Estimate(*entry.to_first),
+            lambda entry: entry.to_first and table.Estimate(entry.to_first.difference, entry.to_first.ci),
             "+.4f",
             key="difference_to_first",
             missing="",
             interval=True,
         ),
-        table.Column(name="against the first", key="against_first", value=lambda entry: entry.against_first),
+        table.Column(
+            name="against the first", key="against_first", value=lambda entry: entry.to_first and entry.to_first.verdict
+        ),
         *map(beside, ("ndcg@10", "recall@10")),
-        table.number(heading("mean_nws"), _mean_nws, ".0f", lowest_first=True),
+        table.number(
+            heading("mean_nws"), lambda entry: chunk_sizes(entry.run).get("chunk mean"), ".0f", lowest_first=True
+        ),
         fact("fingerprint", lambda entry: entry.run.metrics.dataset.fingerprint),
         fact("commit", lambda entry: entry.run.manifest.code.commit),
         fact("changed_files", lambda entry: entry.run.manifest.code.dirty),
         fact("command", lambda entry: run_command(entry.run)),
     ]
-
-
-def _mean_nws(entry: RankedRun) -> float | None:
-    sizes = entry.run.metrics.chunk_nws
-    return sizes.mean if sizes else None
 
 
 def leaderboard_csv(leaderboards: Leaderboards) -> str:
@@ -320,7 +294,7 @@ def leaderboard_command(*, out: Path, output: Path | None) -> None:
     Unfinished folders, and runs of another version, are named with the reason. `report RUN RUN` writes a page about
     runs of one leaderboard.
     """
-    ranked = leaderboards(run_folders(out))
+    ranked = leaderboards_of(out)
     if output:
         write_and_say(output, leaderboard_csv(ranked), "another file with -o")
     print_tables(leaderboard_tables(ranked))

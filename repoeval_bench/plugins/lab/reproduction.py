@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from repoeval_bench.analysis.statistics import mean_intervals
+from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.cli.console import echo, print_json
 from repoeval_bench.cli.options import OUTPUT_FOLDER, home_option, json_option, request_options
 from repoeval_bench.core.benchmark import Benchmark
@@ -201,8 +201,7 @@ def _command(request: RunRequest, source: str) -> str:
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:
     """Return the measured row; it is judged if something was published, unless `why_not` says why not."""
-    scores = run.scores
-    (mean,), (ci,) = mean_intervals(scores.table([row.measure]), scores.clusters, scores.repos, run.metrics.headline)
+    mean, ci = headline_means(run, [row.measure])[row.measure]
     low, high = ci or (None, None)
     tolerance = TOLERANCE if row.table == "expected" else CODERAG_TOLERANCE / 100
     measured = replace(row, measured=mean, low=low, high=high, command=command)

@@ -6,12 +6,12 @@ A verdict that changes with query, relevance or retriever is a statement about t
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import click
 
+from repoeval_bench.analysis.comparable import run_names
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.cli.console import print_json, print_table
@@ -71,15 +71,13 @@ def cells(runner: Runner, requests: Sequence[RunRequest]) -> Iterator[Cell]:
     members, seen = by_setting(requests), set[tuple[str, ...]]()
     for setting in runner.settings:
         runs = runner.run(setting)
-        runs_by_name = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
-        if len(runs_by_name) < 2:
+        finished = [(str(request.chunker), run) for request, run in zip(members[setting], runs, strict=True) if run]
+        if len(finished) < 2:
             continue
-        comparisons = compare([run for _, run in runs_by_name], measures=setting.measures)
-        pairs = list(combinations([name for name, _ in runs_by_name], 2))
-        n = len(comparisons) // len(pairs)
-        for index, comparison in enumerate(comparisons):
-            against, chunker = pairs[index // n]
-            cell = Cell(setting, chunker, against, comparison)
+        chunkers, compared = zip(*finished, strict=True)
+        chunker_of = dict(zip(run_names(compared), chunkers, strict=True))
+        for comparison in compare(compared, measures=setting.measures):
+            cell = Cell(setting, chunker_of[comparison.treatment], chunker_of[comparison.baseline], comparison)
             if cell.counts_as not in seen:
                 seen.add(cell.counts_as)
                 yield cell

@@ -14,11 +14,10 @@ from typing import Literal, NamedTuple
 import click
 import numpy as np
 
-from repoeval_bench.analysis.comparable import shared_measures
+from repoeval_bench.analysis.comparable import headline_measure, shared_measures
 from repoeval_bench.analysis.sign_flips import FloatArray
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_tables
 from repoeval_bench.cli.options import json_option, plain, runs_folder
-from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count, few, one_line
 from repoeval_bench.plugins.logs.judged_log import JudgedLog
 from repoeval_bench.report.table import Column, Table, figures, make_table
@@ -417,16 +416,12 @@ def diagnose(run: RunView, *, measure: str | None = None, worst: int = 20) -> Di
 
     Worst queries are by `measure` (by default ndcg@10 if it was scored). UsageError: the run lacks the measure.
     """
-    scored = run.metrics.micro
-    if not scored:
-        raise UsageError(f"{run.run_id} was scored with no measure, so it cannot be analysed")
-    usual = "ndcg@10" if "ndcg@10" in scored else next(iter(scored))
+    usual = "ndcg@10" if "ndcg@10" in run.metrics.micro else headline_measure([run])
     (measure,) = shared_measures([run], [measure or usual])
-    log = JudgedLog.of(run.scores, run.log_rows(), run.qrels())
     stored = run.inspection if worst else None
     by_file = [*stored.chunks.values(), *stored.own.values()] if stored else []
     chunks = {chunk.chunk_id: chunk for chunks in by_file for chunk in chunks}
-    evidence = DiagnosisEvidence(scores=run.scores, log=log, metrics=run.metrics, chunks=chunks)
+    evidence = DiagnosisEvidence(scores=run.scores, log=JudgedLog.read(run), metrics=run.metrics, chunks=chunks)
     return Diagnosis(
         run=run.run_id,
         retriever=run.metrics.retriever,

@@ -17,23 +17,12 @@ from repoeval_bench.core.spans import Gold as Places
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
-from repoeval_bench.plugins.logs.records import (
-    RANKINGS,
-    Gold,
-    LogError,
-    gold_rows,
-    log_rows,
-    not_in_corpus,
-    read_rows,
-)
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows, not_in_corpus, read_rows
 from repoeval_bench.runs.inspection import read_sources
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
 ByFile = Mapping[str, Mapping[str, "LineSpan | None"]]
 """File -> chunk_id -> its lines, where they are known."""
-
-Named = Mapping[str, Mapping[str, str]]
-"""query_id -> field (repository, conversation, …) -> its name."""
 
 
 def read_log(path: Path, places: Mapping[str, LoggedChunk] | None = None, depth: int | None = None) -> Iterator[LogRow]:
@@ -71,9 +60,9 @@ def _in_order(where: str, ranking: Sequence[Retrieved]) -> list[Retrieved]:
     return ordered
 
 
-def places_of(rows: Iterable[LogRow]) -> dict[str, dict[str, LineSpan | None]]:
-    """Return the chunks of all rankings of a log, by file."""
-    return by_file(entry for row in rows for name in RANKINGS for entry in getattr(row, name) or ())
+def hits_of(rows: Iterable[LogRow]) -> list[Retrieved]:
+    """Return the entries of all rankings of a log."""
+    return [hit for row in rows for name in RANKINGS for hit in getattr(row, name) or ()]
 
 
 def read_corpus(path: Path) -> dict[str, LoggedChunk]:
@@ -88,8 +77,7 @@ def read_corpus(path: Path) -> dict[str, LoggedChunk]:
 
 def check_places(log: Path, rows: Iterable[LogRow], corpus: Mapping[str, LoggedChunk]) -> None:
     """Raise a LogError for a chunk of a log that the corpus lacks or has elsewhere: it would never be relevant."""
-    hits = [hit for row in rows for name in RANKINGS for hit in getattr(row, name) or ()]
-    if hits:
+    if hits := hits_of(rows):
         _check_shared("chunk id", ("corpus", corpus.keys()), ("log", {hit.chunk_id for hit in hits}))
     for hit in hits:
         if (chunk := corpus.get(hit.chunk_id)) is None:
@@ -129,6 +117,7 @@ class Judgements:
     places: dict[str, Places]
     """query_id -> its gold's lines, if the gold is of kind `lines`."""
     names: dict[str, dict[str, str]]
+    """query_id -> field (repository, conversation) -> its name, by gold or log."""
     kind: str
     """`chunks`, `files` or `lines`."""
     pooled: bool
@@ -143,6 +132,10 @@ class Judgements:
     def judged(self) -> AbstractSet[str]:
         """The chunk ids of the gold, or its files."""
         return set().union(*(self.files or self.gains).values())
+
+    def named(self, field: str) -> dict[str, str]:
+        """Return query_id -> its repository or conversation, of the queries of which it is known."""
+        return {query_id: name for query_id in self.gains if (name := self.names[query_id].get(field))}
 
     def condensed(self, rankings: Mapping[str, Sequence[tuple[str, float]]]) -> dict[str, list[float]]:
         """Score by the measures that look at judged chunks alone; return measure -> one value per query."""
@@ -164,7 +157,7 @@ class Judgements:
         if not self.gains.keys() & rows.keys():
             raise LogError(f"{log} and {gold} share no query; check their query_id")
         ids: set[str] = set().union(*self.chunks.values())
-        ranked = {hit.chunk_id for row in rows.values() for name in RANKINGS for hit in getattr(row, name) or ()}
+        ranked = {hit.chunk_id for hit in hits_of(rows.values())}
         what, known = ("chunk id", ids | ranked) if self.kind == "chunks" else ("file", self.chunks.keys())
         more = "" if corpus else ", or name all with --corpus"
         other = "corpus" if corpus else "log"
@@ -217,16 +210,15 @@ def _check_shared(
     raise LogError(f"{one[0]} and {two[0]} share no {what}: {', '.join(shown)}; name {what}s alike in both{more}")
 
 
-def judge_log(
-    chunks: ByFile, gold: Path, unanswerable: AbstractSet[str] = frozenset(), *, has_corpus: bool = False
-) -> Judgements:
+def judge_log(chunks: ByFile, gold: Path, rows: Mapping[str, LogRow], *, has_corpus: bool = False) -> Judgements:
     """Judge chunks: relevant are those that the gold names, those in a file that it names, those in its line ranges.
 
     A query may have any number of rows, in any number of files. `chunks` are those of the corpus, or those that
-    the log shows, which are then taken for all. LogErrors: a gold row without a chunk or a file (or with both), gold of
-    several kinds or without a gain above 0, a query whose repository has two names, and an `unanswerable` query with
-    an answer.
+    the log shows, which are then taken for all. `rows` are the log's, by query. LogErrors: a gold row without a chunk
+    or a file (or with both), gold of several kinds or without a gain above 0, a query whose repository has two names in
+    gold and log, and a query with an answer that the log calls `no_answer`.
     """
+    unanswerable = {query_id for query_id, row in rows.items() if row.no_answer}
     gains: dict[str, dict[str, float]] = {}
     files: dict[str, set[str]] = defaultdict(set)
     places: dict[str, list[Place]] = defaultdict(list)
@@ -237,8 +229,7 @@ def judge_log(
         where = f"{gold}:{number}" if number else str(gold)
         _check_row(where, row, unanswerable)
         has_answer |= row.gain > 0
-        for field, name in names_of(row).items():
-            _same(row.query_id, field, names[row.query_id].setdefault(field, name), name)
+        _add_names(names[row.query_id], row)
         of_query = gains.setdefault(row.query_id, {})
         if row.chunk_id is not None:
             kinds.add("chunks")
@@ -259,6 +250,11 @@ def judge_log(
     (kind,) = kinds
     if not has_answer:
         raise LogError(f"{gold} has no gain above 0, so every score would be 0; add what is relevant")
+    # Files of the gold are the clusters of queries, whatever their conversations.
+    fields = NAMES if kind == "chunks" else (REPOSITORY,)
+    for query_id in gains:
+        if query_id in rows:
+            _add_names(names[query_id], rows[query_id], fields)
     return Judgements(
         gains={query_id: of_query for query_id, of_query in gains.items() if query_id not in unanswerable},
         files={query_id: tuple(sorted(named)) for query_id, named in files.items()},
@@ -290,70 +286,34 @@ def _within(where: str, file: str, span: LineSpan | None, chunks: ByFile) -> Ite
             yield chunk_id
 
 
-REPOSITORY, CONVERSATION = "repository", "conversation"
+NAMES = REPOSITORY, CONVERSATION = "repository", "conversation"
 
 
-def names_of(row: LogRow | Gold) -> dict[str, str]:
-    """Return the row's repository and conversation, where it names them."""
-    return {field: name for field in (REPOSITORY, CONVERSATION) if (name := getattr(row, field)) is not None}
-
-
-def _same(query_id: str, field: str, known: str, name: str) -> None:
-    if known != name:
-        raise LogError(f"{field} of query {query_id!r} is {name!r} after {known!r}; give a query one {field}")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
-    """The repositories and clusters of queries."""
-
-    repositories: Mapping[str, str]
-    """query_id -> repository, of all queries or of none."""
-    clusters: Mapping[str, str]
-    """query_id -> conversation, where it is known and the gold's files do not decide."""
-    alone: int
-    """The queries that name no cluster while others do."""
-
-
-def group(queries: Collection[str], gold: Named, log: Named, *, with_files: bool) -> Groups:
-    """Combine what gold and log name.
-
-    Queries are clustered by conversation, unless by the gold's files. Gold and log that contradict each other, and
-    repositories of some queries alone are a LogError.
-    """
-    # They belong to the benchmark's queries, so a run whose log lacks a query has them too.
-    repositories = _named(REPOSITORY, queries, gold, log)
-    if repositories and (lacking := [query_id for query_id in queries if query_id not in repositories]):
-        raise LogError(
-            f"{len(lacking)} of {len(queries)} queries name no repository (such as {lacking[0]}); name it in the rows "
-            "of the gold, for all queries or for none"
-        )
-    clusters = {} if with_files else _named(CONVERSATION, queries, gold, log)
-    return Groups(repositories=repositories, clusters=clusters, alone=len(queries) - len(clusters) if clusters else 0)
-
-
-def _named(field: str, queries: Collection[str], gold: Named, log: Named) -> dict[str, str]:
-    """Return query_id -> what gold or log name in a field."""
-    results: dict[str, str] = {}
-    for query_id in queries:
-        for names in (gold.get(query_id, {}), log.get(query_id, {})):
-            if name := names.get(field):
-                _same(query_id, field, results.setdefault(query_id, name), name)
-    return results
+def _add_names(known: dict[str, str], row: LogRow | Gold, fields: Sequence[str] = NAMES) -> None:
+    """Add what the row names in these fields to what is known of its query."""
+    for field in fields:
+        name = getattr(row, field)
+        if name is not None and known.setdefault(field, name) != name:
+            raise LogError(
+                f"{field} of query {row.query_id!r} is {name!r} after {known[field]!r}; give a query one {field}"
+            )
 
 
 INPUTS = frozenset({"ranking", "places", "gold", "line_nws"})
 """Inputs of line measures."""
 
 
-def add_place(places: dict[str, ChunkPlace], chunk: Retrieved | LoggedChunk) -> None:
-    """Add a chunk's lines and the size of its header, if it names lines; a second place of an id is a LogError."""
-    if chunk.file is None or chunk.lines is None:
-        return
-    location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
-    if (known := places.setdefault(chunk.chunk_id, location)) != location:
-        both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
-        raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+def places_of(chunks: Iterable[Retrieved | LoggedChunk]) -> dict[str, ChunkPlace]:
+    """Return the lines of the chunks that name some, and the sizes of their headers; a second place is a LogError."""
+    places: dict[str, ChunkPlace] = {}
+    for chunk in chunks:
+        if chunk.file is None or chunk.lines is None:
+            continue
+        location = ChunkPlace(chunk.file, chunk.lines, chunk.header_nws or 0)
+        if (known := places.setdefault(chunk.chunk_id, location)) != location:
+            both = " and ".join(f"{span.lines.start} to {span.lines.end} of {span.file}" for span in (known, location))
+            raise LogError(f"chunk {chunk.chunk_id!r} is at lines {both}; give it one place and one header")
+    return places
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,11 +18,12 @@ from repoeval_bench.core import json_reader
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.files import sha256_text, short_hash, slug
 from repoeval_bench.core.words import count, one_line
-from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, ChunkPlace, Measure, RunScores, inputs_of, score_run
+from repoeval_bench.metrics import DEFAULT_MEASURES, LINE_MEASURES, Measure, RunScores, inputs_of, score_run
 from repoeval_bench.plugins.logs import import_gold
+from repoeval_bench.plugins.logs.records import LogError
 from repoeval_bench.report.text import heading
 from repoeval_bench.runs import records
-from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+from repoeval_bench.runs.log import LoggedChunk, LogRow
 from repoeval_bench.runs.parts import shown_place
 from repoeval_bench.runs.provenance import code_state, versions
 from repoeval_bench.runs.store import check_writable, jsonl, write_folder
@@ -57,10 +58,8 @@ def import_run(
     rows = {row.query_id: row for row in import_gold.read_log(log, places, depth)}
     if places is not None:
         import_gold.check_places(log, rows.values(), places)
-    chunks = import_gold.places_of(rows.values()) if places is None else import_gold.by_file(places.values())
-    judgements = import_gold.judge_log(
-        chunks, gold, {q for q, row in rows.items() if row.no_answer}, has_corpus=corpus is not None
-    )
+    chunks = import_gold.by_file(import_gold.hits_of(rows.values()) if places is None else places.values())
+    judgements = import_gold.judge_log(chunks, gold, rows, has_corpus=corpus is not None)
     known = judgements.known(rows, gold, log, corpus=corpus is not None)
     lines = _lines(rows, judgements, places or {}, files)
     imported = _Import(
@@ -98,10 +97,7 @@ def _lines(
     """Return the inputs of line measures; None without sources, or if the gold names no lines."""
     if files is None or judgements.kind != "lines":
         return None
-    places: dict[str, ChunkPlace] = {}
-    shown: list[LoggedChunk | Retrieved] = [*corpus.values(), *chain(*(row.topk for row in rows.values()))]
-    for chunk in shown:
-        import_gold.add_place(places, chunk)
+    places = import_gold.places_of([*corpus.values(), *chain(*(row.topk for row in rows.values()))])
     gold = {query_id: judgements.places[query_id] for query_id in judgements.gains}
     return import_gold.LineInputs.of(_rankings(rows), places, gold, files)
 
@@ -185,14 +181,20 @@ class _Import:
         return records.DatasetRecord(name=f"imported-{self.gold.stem}", fingerprint=fingerprint, label=label, tasks=n)
 
     @cached_property
-    def groups(self) -> import_gold.Groups:
-        """The repositories and clusters of the queries."""
-        return import_gold.group(
-            self.judgements.gains,
-            self.judgements.names,
-            {query_id: import_gold.names_of(row) for query_id, row in self.rows.items()},
-            with_files=len(self.judgements.files) == len(self.judgements.gains),
-        )
+    def repositories(self) -> Mapping[str, str]:
+        """Return query_id -> repository, of all queries or of none; a LogError if it is known of some alone."""
+        known, gains = self.judgements.named(import_gold.REPOSITORY), self.judgements.gains
+        if known and (lacking := [query_id for query_id in gains if query_id not in known]):
+            raise LogError(
+                f"{len(lacking)} of {len(gains)} queries name no repository (such as {lacking[0]}); name it in the "
+                "rows of the gold, for all queries or for none"
+            )
+        return known
+
+    @cached_property
+    def clusters(self) -> Mapping[str, str]:
+        """Return query_id -> conversation, where it is known and the gold's files do not decide."""
+        return self.judgements.named(import_gold.CONVERSATION) if self.judgements.kind == "chunks" else {}
 
     @cached_property
     def stored(self) -> dict[str, LogRow]:
@@ -226,7 +228,7 @@ class _Import:
             queries_not_in_log=scores.missing,
             queries_without_gold=len(self.rows.keys() - self.stored.keys()),
             queries_no_answer=sum(bool(row.no_answer) for row in self.rows.values()),
-            queries_without_cluster=self.groups.alone,
+            queries_without_cluster=len(gains) - len(self.clusters) if self.clusters else 0,
             **({"gold_names": named, "gold_names_known": self.known} if few else {}),
             **({"queries_not_read": self.lines.unread} if self.lines else {}),
         )
@@ -234,7 +236,7 @@ class _Import:
     def metrics(self) -> records.Metrics:
         """Return the content of metrics.json; if no repository is named, macro and micro are the same."""
         first, (_, values) = self.first, self._scored
-        repos = [self.groups.repositories.get(query_id, "all") for query_id in self.judgements.gains]
+        repos = [self.repositories.get(query_id, "all") for query_id in self.judgements.gains]
         parameters = ",".join(f"{key}={value}" for key, value in first.chunker.parameters.items())
         return records.Metrics(
             run_id=self.run_id,
@@ -274,10 +276,10 @@ class _Import:
         for i, (query_id, gains) in enumerate(self.judgements.gains.items()):
             yield records.QueryRow(
                 query_id=query_id,
-                repo=self.groups.repositories.get(query_id),
+                repo=self.repositories.get(query_id),
                 gold_files=self.judgements.files.get(query_id, ()),
-                cluster=self.groups.clusters.get(query_id),
-                cluster_by=import_gold.CONVERSATION if self.groups.clusters else None,
+                cluster=self.clusters.get(query_id),
+                cluster_by=import_gold.CONVERSATION if self.clusters else None,
                 n_relevant=sum(gain > 0 for gain in gains.values()),
                 facts=self.facts(query_id),
                 measures={name: column[i] for name, column in values.items()},

@@ -7,8 +7,8 @@ from typing import Literal, Self
 import numpy as np
 
 from repoeval_bench.analysis.records import Interval
-from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
-from repoeval_bench.analysis.statistics import Sample, bounded, holm, intervals, robust_error, seeded
+from repoeval_bench.analysis.sign_flips import FloatArray
+from repoeval_bench.analysis.statistics import Sample, intervals, robust_error, seeded
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import measure_of, score_run
@@ -35,9 +35,7 @@ class JudgedLog:
 
     @classmethod
     def read(cls, run: RunView) -> Self:
-        """Join the log of a run with its judgements; a UsageError if it scores no query."""
-        if not len(run.scores):
-            raise UsageError(f"{run.run_id} scores no query, so it cannot be analysed")
+        """Join the log of a run with its judgements."""
         return cls.of(run.scores, run.log_rows(), run.qrels())
 
     @classmethod
@@ -122,56 +120,11 @@ class Statistic:
     p: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
-    """Figures under one title; `missing` says in one sentence why there are none, `notes` what limits them.
-
-    `stages` names the two means of a change.
-    """
-
-    name: str
-    title: str
-    _: KW_ONLY
-    figures: tuple[Statistic, ...] = ()
-    stages: tuple[str, str] = ("before", "after")
-    notes: tuple[str, ...] = ()
-    missing: str = ""
-
-
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
     """Return the mean over queries with its interval by sign flips of clusters."""
     sample = Sample.micro(values, clusters)
     (ci,) = intervals(sample, seeded())
     return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
-
-
-def share_of(
-    name: str, answers: FloatArray | Sequence[float], clusters: Sequence[Hashable], of: str = "queries"
-) -> Statistic:
-    """Share of ones among 0/1 answers, each of a cluster, with its interval."""
-    ones = np.asarray(answers, dtype=np.float64)
-    return Statistic(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
-
-
-def changes_of(
-    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], clusters: Sequence[Hashable]
-) -> list[Statistic]:
-    """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
-    sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
-    flipped = flip_signs(*sample.parts(), seeded())
-    ends, adjusted = bounded(flipped, sample.n_clusters), holm(flipped.p.tolist())
-    changes = []
-    for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
-        means = float(before[name].mean()), float(after[name].mean())
-        changes.append(
-            Statistic(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
-        )
-    return changes
-
-
-def quantile_of(name: str, values: Sequence[float], q: float) -> Statistic:
-    """The q-quantile of milliseconds."""
-    return Statistic(name, "milliseconds", float(np.quantile(values, q)), n=len(values))
 
 
 _TAIL = 0.025

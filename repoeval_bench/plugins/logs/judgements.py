@@ -24,7 +24,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.metrics import Measure
 from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, effective_size, mean_of, resolve_depth
 from repoeval_bench.plugins.logs.records import Calibrated, Judgement, LogError, read_rows
-from repoeval_bench.report.table import Estimate, Table, figures, make_table
+from repoeval_bench.report.table import Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import heading, with_interval
 from repoeval_bench.runs.log import LogRow
 from repoeval_bench.runs.naming import find_run, find_runs
@@ -90,9 +90,9 @@ def read_judgements(path: Path) -> tuple[Grades, int]:
     """
     grades: Grades = {}
     seen: set[tuple[str, str]] = set()
-    for number, row in read_rows(path, Judgement):
+    for line, row in read_rows(path, Judgement):
         if (row.query_id, row.chunk_id) in seen:
-            raise LogError(f"{path}:{number}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
+            raise LogError(f"{path}:{line}: {row.chunk_id!r} is judged twice for {row.query_id!r}; keep one row")
         seen.add((row.query_id, row.chunk_id))
         if row.grade is not None:
             grades.setdefault(row.query_id, {})[row.chunk_id] = row.grade
@@ -415,17 +415,14 @@ def bounds_command(
 
 def _bounds_table(all_bounds: Sequence[Bounds], title: str) -> Table:
     """One row per measure: by gold alone, the ends of the truth, by gold plus judge."""
-    names = ("gold alone", "lower bound, 95 % CI", "upper bound, 95 % CI", "gold plus judge")
-    rows = [
-        (
-            heading(of_measure.measure),
-            of_measure.gold.value,
-            *(Estimate(bound.value, bound.ci) for bound in (of_measure.lower, of_measure.upper)),
-            of_measure.both.value,
-        )
-        for of_measure in all_bounds
+    columns = [
+        Column(name="measure", value=lambda one: heading(one.measure)),
+        number("gold alone", lambda one: one.gold.value),
+        number("lower bound, 95 % CI", lambda one: Estimate(one.lower.value, one.lower.ci)),
+        number("upper bound, 95 % CI", lambda one: Estimate(one.upper.value, one.upper.ci)),
+        number("gold plus judge", lambda one: one.both.value),
     ]
-    return make_table(["measure", *figures(*names)], rows, title=title)
+    return table_of(columns, all_bounds, title=title)
 
 
 def _agreement_lines(agreement: JudgeAgreement, k: int, without_grade: int) -> list[str]:

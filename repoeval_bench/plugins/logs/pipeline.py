@@ -5,29 +5,21 @@ queries; intervals are by sign flips of clusters.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from math import inf, prod, sqrt
 from pathlib import Path
 
 import click
 import numpy as np
 
-from repoeval_bench.analysis.sign_flips import FloatArray
+from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs
+from repoeval_bench.analysis.statistics import Sample, bounded, holm, seeded
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_paragraph, print_tables
 from repoeval_bench.cli.options import depth_option, json_option, plain, runs_folder, title_of
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
-from repoeval_bench.plugins.logs.judged_log import (
-    JudgedLog,
-    Section,
-    Statistic,
-    changes_of,
-    mean_of,
-    quantile_of,
-    resolve_depth,
-    share_of,
-)
-from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, figures, make_table
+from repoeval_bench.plugins.logs.judged_log import JudgedLog, Statistic, mean_of, resolve_depth, share_interval
+from repoeval_bench.report.table import P_VALUE, Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import heading, interval
 from repoeval_bench.runs.log import Moment, Retrieved, moment
 from repoeval_bench.runs.naming import find_run
@@ -36,6 +28,51 @@ from repoeval_bench.runs.view import RunView
 
 # Recall at 50 bounds what a reranker of 50 can reach.
 RAW_DEPTH = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Figures under one title; `missing` says in one sentence why there are none, `notes` what limits them.
+
+    `stages` names the two means of a change.
+    """
+
+    name: str
+    title: str
+    _: KW_ONLY
+    figures: tuple[Statistic, ...] = ()
+    stages: tuple[str, str] = ("before", "after")
+    notes: tuple[str, ...] = ()
+    missing: str = ""
+
+
+def share_of(
+    name: str, answers: FloatArray | Sequence[float], clusters: Sequence[Hashable], of: str = "queries"
+) -> Statistic:
+    """Share of ones among 0/1 answers, each of a cluster, with its interval."""
+    ones = np.asarray(answers, dtype=np.float64)
+    return Statistic(name, "share", float(ones.mean()), ci=share_interval(ones, clusters), n=len(ones), of=of)
+
+
+def changes_of(
+    before: Mapping[str, FloatArray], after: Mapping[str, FloatArray], clusters: Sequence[Hashable]
+) -> list[Statistic]:
+    """For each measure its change (after - before, paired by query) with interval and Holm-adjusted p."""
+    sample = Sample.micro(np.column_stack([after[name] - before[name] for name in before]), clusters)
+    flipped = flip_signs(*sample.parts(), seeded())
+    ends, adjusted = bounded(flipped, sample.n_clusters), holm(flipped.p.tolist())
+    changes = []
+    for name, mean, ci, p in zip(before, sample.mean(), ends, adjusted, strict=True):
+        means = float(before[name].mean()), float(after[name].mean())
+        changes.append(
+            Statistic(name, "change", float(mean), ci=ci, n=len(before[name]), before=means[0], after=means[1], p=p)
+        )
+    return changes
+
+
+def quantile_of(name: str, values: Sequence[float], q: float) -> Statistic:
+    """The q-quantile of milliseconds."""
+    return Statistic(name, "milliseconds", float(np.quantile(values, q)), n=len(values))
 
 
 def reranker(log: JudgedLog, k: int) -> Section:
@@ -185,14 +222,12 @@ def auroc(answerable: FloatArray, others: FloatArray) -> Statistic:
 
 
 def _auroc_end(value: float, furthest: float, error: float, sizes: tuple[int, ...]) -> float:
-    """Return the AUROC between `value` and `furthest` at which `value` is 1.96 standard errors away, by bisection.
-
-    `error` is DeLong, DeLong and Clarke-Pearson's (1988), which is far too small if there are few queries or hardly a
-    pair in the wrong order. So the standard error is at least the one that Newcombe (2006, method 5) takes at that
-    AUROC.
-    """
+    """Return the AUROC between `value` and `furthest` at which `value` is 1.96 standard errors away, by bisection."""
     if abs(furthest - value) <= 1.96 * error:
         return furthest
+    # `error` is DeLong, DeLong and Clarke-Pearson's (1988), which is far too small if there are few queries or hardly a
+    # pair in the wrong order. So the standard error is at least the one that Newcombe (2006, method 5) takes at that
+    # AUROC.
     inside, outside = value, furthest
     while (end := (inside + outside) / 2) not in (inside, outside):
         of_others = (1 - end) / (2 - end) + end / (1 + end)
@@ -366,36 +401,25 @@ def _tables(section: Section) -> list[Table]:
     changes = [figure for figure in section.figures if figure.kind == "change"]
     others = [figure for figure in section.figures if figure.kind != "change"]
     if others:
-        has_ci = any(figure.kind != "milliseconds" for figure in others)
-        names = ("value", "95 % CI", "of") if has_ci else ("value", "of")
-        rows = [
-            (
-                _name(figure.name),
-                format(figure.value, _format(figure)),
-                *([interval(figure.ci, _format(figure))] if has_ci else []),
-                _of(figure),
-            )
-            for figure in others
-        ]
-        columns = [Column(name="", width=64), *figures(*names, missing="")]
-        tables.append(make_table(columns, rows, title=section.title))
-    if changes:
+        ends = number("95 % CI", lambda figure: interval(figure.ci, _format(figure)))
         columns = [
-            Column(name=""),
-            *figures(*section.stages),
-            *figures("change, 95 % CI", number="+.4f"),
-            *figures("of"),
-            *figures("p (Holm)", number=P_VALUE),
+            Column(name="", width=64, value=lambda figure: _name(figure.name)),
+            number("value", lambda figure: format(figure.value, _format(figure))),
+            *([ends] if any(figure.kind != "milliseconds" for figure in others) else []),
+            number("of", _of),
         ]
-        change_rows = [
-            (
-                _name(figure.name),
-                *(figure.before, figure.after, Estimate(figure.value, figure.ci), _of(figure)),
-                figure.p or 0.0,
-            )
-            for figure in changes
+        tables.append(table_of(columns, others, title=section.title))
+    if changes:
+        before, after = section.stages
+        columns = [
+            Column(name="", value=lambda figure: _name(figure.name)),
+            number(before, lambda figure: figure.before),
+            number(after, lambda figure: figure.after),
+            number("change, 95 % CI", lambda figure: Estimate(figure.value, figure.ci), "+.4f"),
+            number("of", _of),
+            number("p (Holm)", lambda figure: figure.p, P_VALUE),
         ]
-        tables.append(make_table(columns, change_rows, title="" if others else section.title))
+        tables.append(table_of(columns, changes, title="" if others else section.title))
     return tables
 
 

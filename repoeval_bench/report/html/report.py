@@ -127,11 +127,7 @@ def report_page(
         flipped=flipped_units(runs[0].scores.cluster_kind),
         repository=repository_kind(runs[0].scores.clustered_by),
         differences=tables.page_table(
-            table_of(
-                [Column(name=kind, value=short_name), *comparison_columns(differences[0])],
-                differences,
-                "page",
-            ),
+            table_of([Column(name=kind, value=short_name), *comparison_columns(differences[0])], differences, "page"),
             [names[difference.treatment] for difference in differences],
         )
         if differences
@@ -168,8 +164,7 @@ def _beside_choice(runs: Sequence[tables.PageRun], answer: Recommendation) -> Se
     stored = [run.stored for run in runs]
     choice = answer.evidence[0].runs[answer.decision.choice.name]
     at = [run.run_id for run in stored].index(choice)
-    names, scores = [run.name for run in runs], [run.scores for run in runs]
-    return leads_of(stored, scores, names, at, measure=headline_measure(stored))
+    return leads_of(stored, [run.name for run in runs], at, measure=headline_measure(stored))
 
 
 def _with_current(rows: Sequence[tables.RankedRow], current: str | None) -> tuple[tables.RankedRow, ...]:

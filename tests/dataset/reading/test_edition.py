@@ -21,7 +21,8 @@ from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.opening import open_registry
 from repoeval_bench.dataset.sources import TamperedError
 from repoeval_bench.dataset.verification import verify
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.runs.request import RunRequest
 from support import minirepo, packages
 from support.command import bench, succeed

@@ -12,14 +12,15 @@ from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.dataset.reading.sampling import PROMPT_TOKENS, tokens_of
-from repoeval_bench.own.packs.pack import BuildRequest, build_pack
+from repoeval_bench.own.packs.pack import build_pack
+from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.protocols.uses import with_used
 from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
 from support.scip import document, occurrence
 
 
 def build(out, *sources, **options):
-    return build_pack(BuildRequest(sources=tuple(map(str, sources)), **options), out)
+    return build_pack(BuildRequest.of({"sources": tuple(map(str, sources)), **options}), out)
 
 
 def functions(n):
@@ -113,7 +114,7 @@ def test_an_index_says_what_names_cannot(tmp_path):
     index = write_index(
         tmp_path / "i.scip", ("prices.ts", (1, 19, 21), "s Tax#of", 1), ("shop.ts", (1, 12, 14), "s Tax#of", 0)
     )
-    packs = [build(tmp_path / name, *sources, scip=(index,)) for name in ("pack", "again")]
+    packs = [build(tmp_path / name, *sources, scip=(str(index),)) for name in ("pack", "again")]
     used = {task.repo: task.uses for task in load_benchmark(packs[0].root, home=tmp_path).tasks}
     assert [(use.definition.name, use.tier) for use in used["one"]] == [("Tax.of", "resolved")]
     assert used["two"] == ()
@@ -132,7 +133,7 @@ def test_without_protobuf_the_extra_is_named(tmp_path, monkeypatch):
     monkeypatch.setattr("repoeval_bench.core.extras.find_spec", missing)
     index = write_index(tmp_path / "i.scip", ("a.ts", (0, 1, 2), "s", 1))
     with pytest.raises(UsageError, match="--scip needs google.protobuf; run "):
-        build(tmp_path / "p", write_files(tmp_path / "code", TYPED), scip=(index,))
+        build(tmp_path / "p", write_files(tmp_path / "code", TYPED), scip=(str(index),))
 
 
 def test_an_index_of_other_code_is_refused(tmp_path):
@@ -140,7 +141,7 @@ def test_an_index_of_other_code_is_refused(tmp_path):
     folder = write_files(tmp_path / "code", TYPED)
     index = write_index(tmp_path / "i.scip", ("elsewhere.ts", (0, 1, 2), "s X#", 1))
     with pytest.raises(DatasetError, match="leads no name of code to a definition"):
-        build(tmp_path / "p", folder, scip=(index,))
+        build(tmp_path / "p", folder, scip=(str(index),))
     assert not (tmp_path / "p").exists()
 
 
@@ -152,10 +153,11 @@ def test_an_index_of_other_code_is_refused(tmp_path):
             {"scip": ("gone.scip", "gone too.scip"), "resolve": "no"},
             ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"),
         ),
+        (["x"], {"languages": ("pyton",)}, ("unknown language 'pyton'",)),
         (
             ["x"],
-            {"languages": ("pyton",), "tasks": 0, "resolve": "nams"},
-            ("did you mean 'names'", "unknown language 'pyton'", "0 tasks"),
+            {"tasks": 0, "resolve": "nams"},
+            ("tasks: a number of 1 or more", "resolve: 'names' or 'no' was expected"),
         ),
         *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
         *(

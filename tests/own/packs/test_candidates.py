@@ -30,11 +30,9 @@ from support.written import benchmark, sources, task
 def functions(path, text):
     language = language_of(path, text)
     assert language is not None
-    result = examine(SourceFile("r", path, text), language)
-    assert set(result.skipped) <= set(LEFT_OUT)
-    return [
-        (function.name, function.target_span.start, function.target_span.end) for function in result.functions
-    ], dict(result.skipped)
+    candidates, skipped = examine(SourceFile("r", path, text), language)
+    assert set(skipped) <= set(LEFT_OUT)
+    return [(one.name, one.target_span.start, one.target_span.end) for one in candidates], dict(skipped)
 
 
 def body(lines, indent="    "):

@@ -11,7 +11,7 @@ pytest.importorskip("fsspec")
 
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.cluster.object_store import ObjectStore, StoreError
-from repoeval_bench.plugins.cluster.run_store import StoredResults, fetch_run, put_run, results_of_store, run_states
+from repoeval_bench.plugins.cluster.run_store import StoredResults, fetch_run, results_of_store, run_states
 from repoeval_bench.plugins.cluster.shared_cache import block_names
 from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from repoeval_bench.runs.jobs import Workers
@@ -49,7 +49,7 @@ def test_a_run_that_was_put_is_the_run_that_is_fetched(tmp_path):
     """Every file to the byte, times too; what a folder had before is replaced."""
     store = ObjectStore(f"memory://{tmp_path}")
     run = write_run(tmp_path / "a" / "one", {"ndcg@10": [0.5, 1.0]})
-    put_run(run.folder, store)
+    StoredResults(tmp_path, store).put(run.folder)
     assert list(run_states(store)) == ["one"]
     write_run(tmp_path / "b" / "one", {"ndcg@10": [0.1, 0.1]})
     assert fetch_run("one", store, tmp_path / "b")
@@ -129,7 +129,7 @@ def test_a_run_is_put_once(places, tmp_path, clean):
 def test_a_made_run_replaces_that_of_other_code(tmp_path):
     """Under the same id."""
     store = ObjectStore(f"memory://{tmp_path}")
-    put_run(write_run(tmp_path / "other" / "one", {"ndcg@10": [0.5, 0.5]}).folder, store)
+    StoredResults(tmp_path, store).put(write_run(tmp_path / "other" / "one", {"ndcg@10": [0.5, 0.5]}).folder)
     before = store.read("runs/one.zip")
     stored = write_run(tmp_path / "made" / "one", {"ndcg@10": [0.5, 1.0]}).folder
     (tmp_path / "out").mkdir()
@@ -230,11 +230,11 @@ def test_a_reader_follows_the_store(tmp_path, notices):
     """A run that was replaced there is fetched again, one that was deleted is forgotten, a broken one is named."""
     store = ObjectStore(f"memory://{tmp_path}")
     for name in "abc":
-        put_run(write_run(tmp_path / "made" / name, {"ndcg@10": [0.5, 1.0]}).folder, store)
+        StoredResults(tmp_path, store).put(write_run(tmp_path / "made" / name, {"ndcg@10": [0.5, 1.0]}).folder)
     results = results_at(store.url, tmp_path / "home")
     results.fetch()
     assert notices == []
-    put_run(write_run(tmp_path / "again" / "a", {"ndcg@10": [0.0, 0.0]}).folder, store)
+    StoredResults(tmp_path, store).put(write_run(tmp_path / "again" / "a", {"ndcg@10": [0.0, 0.0]}).folder)
     store._system.rm_file(store._path("runs/b.zip"))
     store.write("runs/c.zip", b"half", replace=True)
     store.write("runs/theirs/e.zip", store.read("runs/a.zip"))

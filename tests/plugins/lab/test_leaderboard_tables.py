@@ -10,7 +10,7 @@ import pytest
 
 from repoeval_bench.analysis.comparison import compare
 from repoeval_bench.metrics import BUDGETS
-from repoeval_bench.plugins.lab.leaderboard import run_folders
+from repoeval_bench.runs.naming import stored_runs
 from support.codebase import write_files
 from support.command import python
 from support.runs import write_run
@@ -53,7 +53,7 @@ def tables(tmp_path, monkeypatch):
         for i in range(6)
         for spec, more in ((AST.format(690), 0), ("fixed:max_nws=500", 30))
     ]
-    runs = run_folders(tmp_path)
+    runs = stored_runs(tmp_path)
     files = importlib.import_module("leaderboard_tables").tables(runs, updates)
     rows = {name.removesuffix(".csv"): list(csv.DictReader(io.StringIO(text))) for name, text in files.items()}
     return rows, {run.metrics.chunker: run for run in runs if run.metrics.protocol == "body"}

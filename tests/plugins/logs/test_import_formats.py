@@ -126,7 +126,7 @@ def test_qrels_of_beir_are_gold(tmp_path, name, line):
     header = "query-id\tcorpus-id\tscore\n" if ".tsv" in name.lower() else ""
     rows = [line.format(query, chunk, gain) for query, gains in GRADES.items() for chunk, gain in gains.items()]
     write_text(tmp_path / name, header + "".join(rows))
-    assert judge_log({}, tmp_path / name).gains == GRADES
+    assert judge_log({}, tmp_path / name, {}).gains == GRADES
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_qrels_of_beir_are_gold(tmp_path, name, line):
 def test_a_broken_line_of_beir_is_named(tmp_path, text, part):
     (tmp_path / "gold.tsv").write_text(text)
     with pytest.raises(MetricError, match=re.escape(part)):
-        judge_log({}, tmp_path / "gold.tsv")
+        judge_log({}, tmp_path / "gold.tsv", {})
 
 
 def test_a_judged_chunk_that_is_not_relevant_stays_judged(tmp_path):

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from plugins.logs.made_logs import log_row, schema
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.plugins.logs.import_gold import bpref, by_file, judge_log, judged_at, places_of, read_log
+from repoeval_bench.plugins.logs.import_gold import bpref, by_file, hits_of, judge_log, judged_at, read_log
 from repoeval_bench.plugins.logs.records import Gold, Judgement, read_rows
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 from support.runs import write_rows
@@ -35,8 +35,8 @@ def write(path, *rows):
 
 def judged(tmp_path, *gold, corpus=None):
     rows = read_log(write(tmp_path / "log.jsonl", row()))
-    chunks = by_file(corpus) if corpus else places_of(rows)
-    return judge_log(chunks, write(tmp_path / "gold.jsonl", *gold), has_corpus=corpus is not None)
+    chunks = by_file(corpus or hits_of(rows))
+    return judge_log(chunks, write(tmp_path / "gold.jsonl", *gold), {}, has_corpus=corpus is not None)
 
 
 def test_the_schema_in_the_docs_is_the_contract():
@@ -114,7 +114,7 @@ def test_gold_of_a_query_may_be_in_any_number_of_files(tmp_path):
     gold = [
         {"query_id": "q", "file": f"r/{f}.py", "gain": gain} | lines for f, gain in (("g", 1.0), ("f", 1.0), ("g", 2.0))
     ]
-    result = judge_log(places_of(rows), write(tmp_path / "gold.jsonl", *gold))
+    result = judge_log(by_file(hits_of(rows)), write(tmp_path / "gold.jsonl", *gold), {})
     assert (result.gains, result.files) == ({"q": {"b": 2.0, "a": 1.0}}, {"q": ("r/f.py", "r/g.py")})
 
 
