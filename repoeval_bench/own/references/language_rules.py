@@ -186,9 +186,9 @@ class LanguageRules:
         """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
 
-    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
-        """Return the definitions that an import means if no file has its name at the top level."""
-        return []
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the classes whose members a file names without a receiver; none by default."""
+        return ()
 
     def plain_space(self, files: Imports, around: list[str]) -> list[str]:
         """Return the names of namespaces without those that code leaves out."""

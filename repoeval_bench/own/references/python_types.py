@@ -71,7 +71,9 @@ AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContext
 AbstractAsyncContextManager UserDict UserList Reversible
 """
 HOLDERS = frozenset(_HOLDERS.split())
-SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
+SAME = frozenset(
+    {"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy", "closing"}
+)
 ONE_OF = frozenset({"next", "min", "max", "choice"})
 PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
 
@@ -150,6 +152,8 @@ class Types:
                     yield from self.types_of(target, sites=sites)
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
+            if text_of(attribute[1]) == "__class__":
+                yield from _classes_of(owners)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
             for target in self.targets(node, scope) if owners else ():
                 for type_ in self.types_of(target, on):
@@ -334,7 +338,7 @@ class Types:
         if name in ONE_OF:
             return tuple(self._items_of(types))
         if name == "type":
-            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
+            return tuple(_classes_of(types))
         return tuple(type_ for type_ in types if not isinstance(type_, Outside))
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
@@ -370,6 +374,9 @@ class Types:
             for part in members:
                 yield from map(Items, self.annotated(part, scope, on))
             yield Outside()
+        elif word in ("type", "Type"):
+            for part in parts:
+                yield from _classes_of(self.annotated(part, scope, on))
         else:
             yield from self.annotated(value, scope, on)
 
@@ -457,6 +464,10 @@ class Types:
                 elif isinstance(type_, Outside):
                     above.append(type_)
         return above
+
+
+def _classes_of(types: Iterable[Type]) -> Iterator[Class]:
+    return (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
 
 
 def results(scope: Scope) -> Iterator[Node]:

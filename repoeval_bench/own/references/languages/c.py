@@ -33,6 +33,7 @@ _SOURCES = (".c", ".cc", ".cpp", ".cxx")
 _NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
+_ALIAS = re.compile(r"\bnamespace\s+(\w+)\s*=\s*(?:::)?([\w:\s]+);")
 _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 
@@ -135,6 +136,9 @@ class C(LanguageRules):
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in a namespace."""
         namespaces = self._namespaces(names.imports)
+        text = names.imports.files[path].text
+        aliases = names.imports.once(("c: aliases", path), lambda: dict(_ALIAS.findall(text)))
+        parts = [*re.findall(r"\w+", aliases.get(parts[0], parts[0])), *parts[1:]]
         if not namespaces.known.issuperset(parts):
             return None
         matches, reason = names.free(path, NOWHERE, name)

@@ -49,26 +49,43 @@ class Rust(LanguageRules):
                 if (parts[0], False) in _declared(files, path):  # a type of this file
                     parts = ("self", *parts)  # noqa: PLW2901
                 parts = _from_file(parts, inside)  # noqa: PLW2901
-                outer, original = _module(files, path, parts[:-1]), parts[-1]
-                within = _inside(files, parts[:-1], outer)
-                if original == "self":
-                    yield Import(name if name != "self" else parts[-2], None, outer, exported, within=within, line=line)
-                elif original == EVERY:
-                    yield Import(EVERY, EVERY, outer, exported, within=within, line=line)
+                if parts[-1] == "self" and parts[1:]:  # `a::b::{self}` is `a::b`
+                    parts, name = parts[:-1], name if name != "self" else parts[-2]  # noqa: PLW2901
+                outer = _module(files, path, parts[:-1])
+                if parts[-1] != EVERY and (module := _module(files, path, parts, whole=True)):
+                    yield Import(name, None, module, exported, within=_inside(files, parts, module), line=line)
                 else:
-                    module = _module(files, path, parts)
-                    named = None if module and module != outer else original
-                    yield Import(name, named, module or outer, exported, within=within, line=line)
+                    known = next(
+                        (end for end in range(len(parts) - 1, 0, -1) if _module(files, path, parts[:end], whole=True)),
+                        0,
+                    )
+                    original = "::".join(parts[known:] if outer else parts[-1:])
+                    yield Import(
+                        name, original, outer, exported, within=_inside(files, parts[:known], outer), line=line
+                    )
+
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return what an import names in a type or in a module that the file only passes on."""
+        *parts, name = (imported.original or "").split("::")
+        if not parts or not imported.files:
+            return None
+        found = self.of_module(names, imported.files[0], NOWHERE, parts, name)
+        return (
+            [*found[0]]
+            if found
+            else [*names.members(imported.files[0], names.types(imported.files[0], NOWHERE, parts)[0], name)]
+        )
+
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the enumerations of `use Shape::*`."""
+        every = (one for one in names.imports.of(path) if one.files and (one.original or "").endswith("::*"))
+        parts = ((one.files[0], (one.original or "").split("::")[:-1]) for one in every)
+        return [located for file, named in parts for located in names.types(file, NOWHERE, named)[0][:1]]
 
     def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
         """Yield the modules around some lines in their file, the innermost first: items there hide others."""
         around = names.namespaces(path, lines)
         yield from ((tuple(around[:end]),) for end in range(len(around), -1, -1))
-
-    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
-        """Return the variant that is imported, as in `use Shape::Round`."""
-        named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
-        return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
@@ -96,14 +113,21 @@ class Rust(LanguageRules):
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
-        start = path
-        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
-            if imported.original is not None or not imported.files or not parts[1:]:
+        start, inside, tried = path, tuple(parts), set[tuple[str, str]]()
+        while (start, inside[0]) not in tried:
+            tried.add((start, inside[0]))
+            passed = (
+                one for one in names.imports.of(start) if one.name == inside[0] and (one.exported or start == path)
+            )
+            if (imported := next(passed, None)) is None:
+                break
+            if not imported.files:
                 return None
-            start, parts = imported.files[0], ("self", *parts[1:])
-        files = _module(names.imports, start, tuple(parts), whole=True)
-        matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
-        return (matches, None) if matches else None
+            first = ("self", *imported.within) if imported.original is None else imported.original.split("::")
+            start, inside = imported.files[0], (*first, *inside[1:])
+        files = _module(names.imports, start, inside, whole=True)
+        matches = names.in_files(path, files, name, _inside(names.imports, inside, files))
+        return (matches, "unknown" if files and not matches else None) if matches or files else None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
