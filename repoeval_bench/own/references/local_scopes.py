@@ -59,15 +59,12 @@ class LocalScopes:
         self._scopes.clear()
         self._nearest.clear()
 
-    def of(self, rules: LanguageRules, node: Node, name: str) -> Sequence[Bound]:
-        """Return the nearest bindings of a name that hold at a node; several in one scope if they hold from one place.
-
-        Those of a class count where code names members without a receiver.
-        """
-        return self.at(rules, node, name)[0]
-
     def at(self, rules: LanguageRules, node: Node, name: str) -> tuple[Sequence[Bound], bool]:
-        """Return the same, and whether the node binds a name or is a label."""
+        """Return the nearest bindings of a name that hold at a node, and whether the node binds a name or is a label.
+
+        They are several in one scope if they hold from one place. Those of a class count where code names members
+        without a receiver.
+        """
         space, start = rules.space_of(node), node.start_byte
         sealed = binds = False  # sealed: only the definitions of blocks are seen
         for scope, holder, inner in self._around(rules, node):

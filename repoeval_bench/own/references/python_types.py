@@ -258,9 +258,7 @@ class Types:
             yield from self._items_of(self.infer(site.source, site.scope))
         elif site.role == "context":
             for context in self.infer(site.source, site.scope):
-                entered = (
-                    self._first_returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
-                )
+                entered = self._returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
                 yield from entered or ((context.of,) if isinstance(context, Items) else (context,))
 
     def _of_definition(self, opened: Scope, scope: Scope, on: Scope | None) -> Iterator[Type]:
@@ -274,16 +272,15 @@ class Types:
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
-    def _returned(self, value: Instance, method: str) -> Iterator[Type]:
-        target = self.attribute(value, method)
-        if isinstance(target, Name):
-            for type_ in self.types_of(target, value.scope):
-                if isinstance(type_, Routine):
-                    yield from self.returns(type_.scope, value.scope)
-
-    def _first_returned(self, value: Instance, *methods: str) -> tuple[Type, ...]:
+    def _returned(self, value: Instance, *methods: str) -> Sequence[Type]:
         """Return the types of the first method's result that is known: an object may have an `async` form too."""
-        return next(filter(None, (tuple(self._returned(value, method)) for method in methods)), ())
+        for method in methods:
+            target = self.attribute(value, method)
+            called = self.types_of(target, value.scope) if isinstance(target, Name) else ()
+            scopes = (type_.scope for type_ in called if isinstance(type_, Routine))
+            if types := [type_ for scope in scopes for type_ in self.returns(scope, value.scope)]:
+                return types
+        return ()
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
@@ -431,26 +428,12 @@ class Types:
         return self._orders[scope]
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:
-        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies."""
+        above = [base for direct in self._above(scope) for base in self._with_bases(direct)]
+        return [scope, *reversed(dict.fromkeys(base for base in reversed(above) if base is not scope))]
 
-        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
-        deeper than Python's recursion.
-        """
-        last: dict[Scope | Outside, None] = {}
-        opened = {scope}
-        stack = [(scope, iter(self._above(scope)[::-1]))]
-        while stack:
-            current, above = stack[-1]
-            base = next(above, None)
-            if base is None:
-                stack.pop()
-                last.setdefault(current)
-            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
-                last.setdefault(base)
-            else:
-                opened.add(base)
-                stack.append((base, iter(self._above(base)[::-1])))
-        return [*last][::-1]
+    def _with_bases(self, base: Scope | Outside) -> list[Scope | Outside]:
+        return [base] if isinstance(base, Outside) else self.bases(base)
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
         """Return the direct bases of a class, in their order."""

@@ -89,10 +89,6 @@ class Trees:
         around = (name for span, name in self._namespaces[path] if span.contains(lines))
         return [part for name in around for part in re.findall(r"\w+", name)]
 
-    def hides_namespaces(self, path: str) -> bool:
-        """Return whether a syntax error may hide namespaces of a file."""
-        return bool(self.rules(path).nodes.get("spaces")) and self.of(path).root.has_error
-
     def _read_namespaces(self, path: str) -> Iterator[tuple[LineSpan, str]]:
         """Yield (lines, name) of each namespace of a file, outer ones first."""
         spaces = self.rules(path).nodes.get("spaces", ())
@@ -112,7 +108,7 @@ class Trees:
 
     def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
         """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""
-        return self.scopes.of(self.rules(path), node, name)
+        return self.scopes.at(self.rules(path), node, name)[0]
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
         for import_ in self._imports.of(path):

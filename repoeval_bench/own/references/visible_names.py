@@ -184,7 +184,7 @@ class VisibleNames:
                     continue
                 named.whole[definition.qualified].append(definition)
                 parent = self._holder(path, definition)
-                if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
+                if parent is not None and parent.form == "enum" and self._opens(path, parent):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
@@ -199,6 +199,10 @@ class VisibleNames:
                     named.top[definition.name].append(definition)
             self._names[path] = named
         return self._names[path]
+
+    def _opens(self, path: str, enumeration: Definition) -> bool:
+        """Return whether code of C can name the enumerators of an enumeration without it: it is no `enum class`."""
+        return self.rules(path).namespaces and not re.search(r"\benum\s+(class|struct)\b", enumeration.signature)
 
     def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
@@ -300,7 +304,7 @@ class VisibleNames:
 
     def hides_namespaces(self, path: str) -> bool:
         """Return whether a syntax error may hide namespaces of a file."""
-        return self._trees.hides_namespaces(path)
+        return bool(self.rules(path).nodes.get("spaces")) and self._trees.of(path).root.has_error
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines of a file, the outermost first."""
@@ -442,10 +446,6 @@ class VisibleNames:
             if cls.kind == "class"
         )
         return next(filter(None, matches), ())
-
-    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
-        """Return the members of that name of a class that a file sees, or of its bases."""
-        return self._members(path, qualified, name, self.rules(path))
 
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.

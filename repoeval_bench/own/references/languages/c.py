@@ -34,7 +34,6 @@ _NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
 _ALIAS = re.compile(r"\bnamespace\s+(\w+)\s*=\s*(?:::)?([\w:\s]+);")
-_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 
 
 class _Namespaces:
@@ -59,10 +58,6 @@ class _Namespaces:
 
 class C(LanguageRules):
     """C and C++."""
-
-    def hoists_enumerators(self, enumeration: str) -> bool:
-        """Return whether an enumeration has no scope, as `enum class` has."""
-        return _SCOPED.search(enumeration) is None
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: in `struct a` and `a::b` it means no value."""

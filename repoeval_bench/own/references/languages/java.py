@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     EVERY,
+    NOWHERE,
     Answer,
     Import,
     Imports,
@@ -78,7 +79,8 @@ class Java(LanguageRules):
         owner, dot, own = (imported.original or "").rpartition(".")
         if not dot:
             return None
-        return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
+        classes = ((path, names.types(path, NOWHERE, owner.split("."))[0]) for path in imported.files)
+        return next(filter(None, ([*names.members(path, found, own)] for path, found in classes)), [])
 
     def opened(self, names: Names, path: str) -> Sequence[Located]:
         """Return the classes of `import static a.b.C.*`."""

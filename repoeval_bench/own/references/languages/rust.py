@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
-    EVERY,
     NOWHERE,
     Answer,
     Import,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
-_DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
-_MODULE = re.compile(r"\bmod\s+(\w+)\s*([;{])")
+_TYPE = re.compile(r"\b(?:enum|struct|trait)\s+(\w+)")
+_MODULE = re.compile(r"\bmod\s+(\w+)\s*\{")
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
 _PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
@@ -46,35 +45,25 @@ class Rust(LanguageRules):
             line = text.count("\n", 0, match.start("tree"))
             inside = files.namespaces(path, LineSpan(line, line + 1))
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
-                if (parts[0], False) in _declared(files, path):  # a type of this file
+                if parts[0] in _types(files, path):
                     parts = ("self", *parts)  # noqa: PLW2901
                 parts = _from_file(parts, inside)  # noqa: PLW2901
                 if parts[-1] == "self" and parts[1:]:  # `a::b::{self}` is `a::b`
                     parts, name = parts[:-1], name if name != "self" else parts[-2]  # noqa: PLW2901
-                outer = _module(files, path, parts[:-1])
-                if parts[-1] != EVERY and (module := _module(files, path, parts, whole=True)):
-                    yield Import(name, None, module, exported, within=_inside(files, parts, module), line=line)
-                else:
-                    known = next(
-                        (end for end in range(len(parts) - 1, 0, -1) if _module(files, path, parts[:end], whole=True)),
-                        0,
-                    )
-                    original = "::".join(parts[known:] if outer else parts[-1:])
-                    yield Import(
-                        name, original, outer, exported, within=_inside(files, parts[:known], outer), line=line
-                    )
+                module, end = _reached(files, path, parts)
+                original = "::".join(parts[end:] if module else parts[-1:]) or None  # none of a module
+                within = _inside(files, parts[:end], module)
+                yield Import(name, original, module, exported, within=within, line=line)
 
     def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
         """Return what an import names in a type or in a module that the file only passes on."""
         *parts, name = (imported.original or "").split("::")
         if not parts or not imported.files:
             return None
-        found = self.of_module(names, imported.files[0], NOWHERE, parts, name)
-        return (
-            [*found[0]]
-            if found
-            else [*names.members(imported.files[0], names.types(imported.files[0], NOWHERE, parts)[0], name)]
-        )
+        file = imported.files[0]
+        if (found := self.of_module(names, file, NOWHERE, parts, name)) is not None:
+            return [*found[0]]
+        return [*names.members(file, names.types(file, NOWHERE, parts)[0], name)]
 
     def opened(self, names: Names, path: str) -> Sequence[Located]:
         """Return the enumerations of `use Shape::*`."""
@@ -125,7 +114,7 @@ class Rust(LanguageRules):
                 return None
             first = ("self", *imported.within) if imported.original is None else imported.original.split("::")
             start, inside = imported.files[0], (*first, *inside[1:])
-        files = _module(names.imports, start, inside, whole=True)
+        files = _module(names.imports, start, inside)
         matches = names.in_files(path, files, name, _inside(names.imports, inside, files))
         return (matches, "unknown" if files and not matches else None) if matches or files else None
 
@@ -171,17 +160,20 @@ def _root(path: str) -> str:
     return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
 
 
-def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around the item that it names.
+def _reached(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    """Return the file of the modules that a path begins with, and how many these are."""
+    reached = ((_module(files, path, parts[:end]), end) for end in range(len(parts), 0, -1))
+    return next((found for found in reached if found[0]), ((), 0))
 
-    `whole`: all parts are modules, with files or inside the nearest file.
-    """
+
+def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the file of a module path, whose last modules may be inside that file."""
     own = _own(path)
     first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
     here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
-    if here is None and whole and (first, True) in _declared(files, path):
+    if here is None and first in _declared_inside(files, path):
         here, parts = own, ("self", *parts)
     if here is None:
         return ()
@@ -192,8 +184,7 @@ def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = 
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
         if source := next((file for file in tries if file in files.files), None):
-            inside = all((part, True) in _declared(files, source) for part in rest[end:])
-            return (source,) if inside or not whole else ()
+            return (source,) if _declared_inside(files, source).issuperset(rest[end:]) else ()
     return ()
 
 
@@ -211,23 +202,19 @@ def _from_file(parts: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]
 def _inside(files: Imports, parts: tuple[str, ...], reached: tuple[str, ...]) -> tuple[str, ...]:
     """Return the last parts of a path that are modules inside the file that it leads to."""
     for index in range(len(parts)) if reached else ():
-        if (parts[index], "{") in _declared_inside(files, reached[0]):
+        if parts[index] in _declared_inside(files, reached[0]):
             return parts[index:]
     return ()
 
 
-def _declared_inside(files: Imports, path: str) -> frozenset[tuple[str, str]]:
-    """Return (name, sign) of the modules that a file declares; the sign is `{` if it is inside."""
+def _declared_inside(files: Imports, path: str) -> frozenset[str]:
+    """Return the modules that a file has inside."""
     return files.once(("rust: inside", path), lambda: frozenset(_MODULE.findall(files.files[path].text)))
 
 
-def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
-    """Return (name, whether it is a module) of the modules and types that a file declares."""
-
-    def read() -> frozenset[tuple[str, bool]]:
-        return frozenset((name, word == "mod") for word, name in _DECLARED.findall(files.files[path].text))
-
-    return files.once(("rust: declared", path), read)
+def _types(files: Imports, path: str) -> frozenset[str]:
+    """Return the types that a file defines."""
+    return files.once(("rust: types", path), lambda: frozenset(_TYPE.findall(files.files[path].text)))
 
 
 def _crates(files: Imports) -> Mapping[str, str]:
