@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import words
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.python_flow import reaching
@@ -64,13 +65,12 @@ Type = Class | Instance | Routine | Items | Package | Outside
 WRAPPERS = frozenset(
     {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
 )
-_HOLDERS = """
+HOLDERS = words("""
 list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
 dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
 AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
 AbstractAsyncContextManager UserDict UserList Reversible
-"""
-HOLDERS = frozenset(_HOLDERS.split())
+""")
 SAME = frozenset(
     {"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy", "closing"}
 )
@@ -429,11 +429,9 @@ class Types:
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:
         """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies."""
-        above = [base for direct in self._above(scope) for base in self._with_bases(direct)]
+        each = ([direct] if isinstance(direct, Outside) else self.bases(direct) for direct in self._above(scope))
+        above = [*chain.from_iterable(each)]
         return [scope, *reversed(dict.fromkeys(base for base in reversed(above) if base is not scope))]
-
-    def _with_bases(self, base: Scope | Outside) -> list[Scope | Outside]:
-        return [base] if isinstance(base, Outside) else self.bases(base)
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
         """Return the direct bases of a class, in their order."""

@@ -1,7 +1,6 @@
 """Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
 
-A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
-of arguments alone: where several fit, none is meant. `Names` resolves names without a receiver.
+A value is the node that writes its type. Type parameters are not bound. `Names` resolves names without a receiver.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class StaticTypes:
 
     def local(self, path: str, node: Node, name: str) -> Bound | None:
         """Return the binding of a local at a node; None if the name is not local."""
-        bindings = self._trees.locals_of(path, node, name)
+        bindings, _ = self._trees.scopes.at(self._names.rules(path), node, name)
         return bindings[-1] if bindings and not bindings[-1].outer else None
 
     def of(self, path: str, node: Node | None) -> Value | None:

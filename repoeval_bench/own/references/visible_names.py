@@ -37,6 +37,7 @@ _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 _Space = tuple[str, ...] | None
 """The names of the namespaces around a class; None for any."""
 
@@ -184,7 +185,9 @@ class VisibleNames:
                     continue
                 named.whole[definition.qualified].append(definition)
                 parent = self._holder(path, definition)
-                if parent is not None and parent.form == "enum" and self._opens(path, parent):
+                enumeration = parent.signature if parent is not None and parent.form == "enum" else ""
+                # In C code can name an enumerator without its enumeration, unless that is an `enum class`.
+                if parent and enumeration and rules.namespaces and not _SCOPED.search(enumeration):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
@@ -199,10 +202,6 @@ class VisibleNames:
                     named.top[definition.name].append(definition)
             self._names[path] = named
         return self._names[path]
-
-    def _opens(self, path: str, enumeration: Definition) -> bool:
-        """Return whether code of C can name the enumerators of an enumeration without it: it is no `enum class`."""
-        return self.rules(path).namespaces and not re.search(r"\benum\s+(class|struct)\b", enumeration.signature)
 
     def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""

@@ -82,9 +82,5 @@ def _around(names: Names, path: str, lines: LineSpan) -> list[tuple[str, ...]]:
 
 def _used_everywhere(files: Imports) -> Sequence[Sequence[str]]:
     """Return the namespaces that a file uses for all files."""
-
-    def read() -> Sequence[Sequence[str]]:
-        usings = (using for file in files.files.values() for using in _USING.findall(file.text))
-        return [using.split(".") for everywhere, using in usings if everywhere]
-
-    return files.once("c#: used everywhere", read)
+    usings = (using for file in files.files.values() for using in _USING.findall(file.text))
+    return files.once("c#: used everywhere", lambda: [using.split(".") for everywhere, using in usings if everywhere])

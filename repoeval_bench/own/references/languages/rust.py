@@ -40,12 +40,13 @@ class Rust(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use` declarations, those of other crates of the repository too."""
+        types = frozenset(_TYPE.findall(text))
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
             line = text.count("\n", 0, match.start("tree"))
             inside = files.namespaces(path, LineSpan(line, line + 1))
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
-                if parts[0] in _types(files, path):
+                if parts[0] in types:
                     parts = ("self", *parts)  # noqa: PLW2901
                 parts = _from_file(parts, inside)  # noqa: PLW2901
                 if parts[-1] == "self" and parts[1:]:  # `a::b::{self}` is `a::b`
@@ -210,11 +211,6 @@ def _inside(files: Imports, parts: tuple[str, ...], reached: tuple[str, ...]) ->
 def _declared_inside(files: Imports, path: str) -> frozenset[str]:
     """Return the modules that a file has inside."""
     return files.once(("rust: inside", path), lambda: frozenset(_MODULE.findall(files.files[path].text)))
-
-
-def _types(files: Imports, path: str) -> frozenset[str]:
-    """Return the types that a file defines."""
-    return files.once(("rust: types", path), lambda: frozenset(_TYPE.findall(files.files[path].text)))
 
 
 def _crates(files: Imports) -> Mapping[str, str]:
