@@ -209,7 +209,8 @@ class VisibleNames:
         own = self._own(path, lines, name) if rules.implicit_members and lines else ()
         matches, reason = (own, None) if own else self.free(path, lines, name)
         if reason == "unknown":
-            opened = [members for cls in rules.opened(self, path) if (members := self.members(path, [cls], name))]
+            classes = self.imports.once(("opened", path), lambda: rules.opened(self, path))
+            opened = [members for cls in classes if (members := self.members(path, [cls], name))]
             return (opened[0], None) if len(opened) == 1 else (matches, reason)
         return matches, reason
 
