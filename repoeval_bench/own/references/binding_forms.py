@@ -25,9 +25,6 @@ if TYPE_CHECKING:
 
 Space = Literal["value", "type", "both", "any", "method"]
 
-_DECLARING = frozenset({"name", "declarator", "pattern", "parameter", "parameters", "alias", "key", "label"})
-"""Fields in which a node declares a name, if no table says otherwise."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
@@ -38,10 +35,6 @@ class Form:
     since: str
     space: Space = "value"
     needs: str = ""
-
-
-UNKNOWN = Form(parts="", scope="around", since="start", space="both")
-"""A node that no table knows binds what it declares: a reference that is not sure is none."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,8 +48,7 @@ class BindingForms:
     - `sealed`: scopes that hide the locals around them;
     - `passes`: scopes of their own forms alone: other bindings inside them hold in the scope around them;
     - `closed`: scope -> its parts without its bindings, which are fields or kinds of children;
-    - `within`: node of a pattern -> the parts of it that bind; all parts of any other node do;
-    - `refers`: `node.field` in which a name refers to a definition.
+    - `within`: node of a pattern -> the parts of it that bind; all parts of any other node do.
     """
 
     names: frozenset[str] = frozenset()
@@ -64,25 +56,14 @@ class BindingForms:
     scopes: frozenset[str] = frozenset()
     outer: frozenset[str] = frozenset()
     within: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    refers: frozenset[str] = frozenset()
     functions: frozenset[str] = frozenset()
     sealed: frozenset[str] = frozenset()
     passes: frozenset[str] = frozenset()
     closed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def declared(self, node: Node) -> Iterator[Node]:
-        """Yield the names in the fields in which a node that no table knows declares them."""
-        if node.type in self.within:
-            return
-        for index, inner in enumerate(node.named_children):
-            if inner.type in self.names and not inner.child_count:
-                part = node.field_name_for_named_child(index)
-                if part in _DECLARING and f"{node.type}.{part}" not in self.refers:
-                    yield inner
-
     def forms(self, node: Node) -> Iterator[tuple[Form, Node]]:
         """Yield (form, name) of the names that a node binds by the table of its language."""
-        for form in self.binds[node.type]:
+        for form in self.binds.get(node.type, ()):
             tokens = (inner.type for inner in node.children)
             if form.needs and node.child_by_field_name(form.needs) is None and form.needs not in tokens:
                 continue
@@ -118,18 +99,17 @@ def binding_forms(**tables: str) -> BindingForms:
         space = next((word for word in others if word in ("type", "both", "any", "method")), "value")
         for kind in kinds.split("|"):
             forms[kind] += (Form(parts=parts, scope=scope, since=since, space=space, needs=needs),)  # type: ignore[arg-type]
-    within: dict[str, tuple[str, ...]] = {}
-    for line in tables.pop("within", "").strip().splitlines():
-        kinds, *fields = line.split()
-        within.update(dict.fromkeys(kinds.split("|"), tuple(fields)))
-    closed: dict[str, tuple[str, ...]] = defaultdict(tuple)
-    for pair in tables.pop("closed", "").split():
-        kind, _, part = pair.partition(".")
-        closed[kind] += (part,)
+    within, closed = _by_kind(tables.pop("within", "")), _by_kind(tables.pop("closed", ""))
     words = {name: frozenset(text.split()) for name, text in tables.items()}
     inside = {kind for kind, lines in forms.items() if any(form.scope == "inside" for form in lines)}
     words["scopes"] = words["scopes"].union(words["outer"], words.get("functions", ()), inside)
-    return BindingForms(binds=dict(forms), within=within, closed=dict(closed), **words)
+    return BindingForms(binds=dict(forms), within=within, closed=closed, **words)
+
+
+def _by_kind(table: str) -> Mapping[str, tuple[str, ...]]:
+    """Read lines of kinds of nodes and the parts of them."""
+    lines = (line.split() for line in table.strip().splitlines())
+    return {kind: tuple(parts) for kinds, *parts in lines for kind in kinds.split("|")}
 
 
 def _parts(node: Node, part: str) -> list[Node]:

@@ -29,13 +29,8 @@ from repoeval_bench.own.references.visible_names import VisibleNames
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-    from repoeval_bench.core.definitions import Definition
     from repoeval_bench.own.references.language_rules import Answer, Located
     from repoeval_bench.own.references.tree_names import Reason
-
-
-_TYPES = frozenset({"interface", "type"})
-"""Forms of scripts that define a type and no value."""
 
 
 class ByName(VisibleNames):
@@ -67,17 +62,9 @@ class ByName(VisibleNames):
         """Return the definitions whose name is at a node of a file."""
         text, line = text_of(name), self._trees.of(path).span(name).start
         named = [one for file, one in self.of_name(path, text) if file == path and line in one.lines]
-        if not named:
-            return []
-        # Where a line has the name once, that tells the place without a search for the node.
-        code = self._files[path].line_text(LineSpan(line, line + 1))
-        is_only = len(re.findall(rf"\b{re.escape(text)}\b", code)) == 1
-        return [(path, one) for one in named if (is_only and one.named == line) or self._is_at(path, one, name)]
-
-    def _is_at(self, path: str, parsed: Definition, name: Node) -> bool:
-        node = self._static.nodes(path, parsed)[1]
+        nodes = ((one, self._static.nodes(path, one)[1]) for one in named)
         # In C++ the node of a name may have scopes before it.
-        return node is not None and node.start_byte <= name.start_byte < node.end_byte
+        return [(path, one) for one, node in nodes if node and node.start_byte <= name.start_byte < node.end_byte]
 
     def _typed(self, path: str, lines: LineSpan, node: Node) -> tuple[CodeDefinition, ...]:
         """Return the definition outside the lines that types lead to; none if that is not known, or may be several."""
@@ -138,7 +125,7 @@ class ByName(VisibleNames):
                 matches = [located for located in matches if located[1].kind != "class"]
             matches = self.fitting(matches, called)
             if rules.scripted and rules.space_of(node) == "value":  # an interface may have the name of a value
-                matches = [located for located in matches if located[1].form not in _TYPES] or matches
+                matches = [located for located in matches if located[1].form not in ("interface", "type")] or matches
         matches = self._static.exact(path, node, matches)
         best = self._best(
             [located for located in matches if located[0] != path or not lines.contains(located[1].lines)]

@@ -61,9 +61,6 @@ class Names(Protocol):
     def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
 
-    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
-        """Return the members of that name of a class that a file sees, or of its bases."""
-
     def free(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines."""
 
@@ -154,10 +151,6 @@ class LanguageRules:
         """Return whether a name that a node may bind refers to a definition."""
         return False
 
-    def hoists_enumerators(self, enumeration: str) -> bool:
-        """Return whether code can name the enumerators of an enumeration with this signature without it."""
-        return False
-
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the text of a receiver; a path that begins at the file's own place begins at the outermost one."""
         return text_of(receiver)
@@ -186,9 +179,9 @@ class LanguageRules:
         """Return the definitions that an import names inside a class; None if it names one at the top level."""
         return None
 
-    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
-        """Return the definitions that an import means if no file has its name at the top level."""
-        return []
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the classes whose members a file names without a receiver; none by default."""
+        return ()
 
     def plain_space(self, files: Imports, around: list[str]) -> list[str]:
         """Return the names of namespaces without those that code leaves out."""
@@ -224,23 +217,24 @@ def parameters_of(parsed: Definition) -> str:
 
 def may_take(parsed: Definition, arguments: int | None) -> bool:
     """Return whether a call of a definition can have this number of arguments, by default values or as a list too."""
-    text = parameters_of(parsed).replace("->", "").replace("=>", "")
-    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
-        text = shorter
-    listed = [part.strip() for part in text.split(",")]
-    parameters = [part for part in listed if part not in ("", "void") and not part.startswith("this ")]
+    parameters = [part for part in _listed(parsed) if part not in ("", "void") and not part.startswith("this ")]
     open_ended = any(_REST.search(parameter) for parameter in parameters)
     needed = sum(1 for parameter in parameters if "=" not in parameter and not _REST.search(parameter))
     takes = arguments is None or needed <= arguments <= (arguments if open_ended else len(parameters))
     return takes or parsed.kind not in CALLED
 
 
+def _listed(parsed: Definition) -> list[str]:
+    """Return the parameters of a function without what is in brackets."""
+    text = parameters_of(parsed).replace("->", "").replace("=>", "")
+    while (shorter := re.sub(r"<[^<>]*>|\([^()]*\)|\[[^\[\]]*\]|\{[^{}]*\}", "", text)) != text:
+        text = shorter
+    return [part.strip() for part in text.split(",")]
+
+
 def types_of(parsed: Definition) -> tuple[str, ...]:
     """Return the plain types of a function's parameters."""
-    text = parameters_of(parsed)
-    while (shorter := re.sub(r"<[^<>]*>|\[[^\[\]]*\]|=[^,]*|@\w+", "", text)) != text:
-        text = shorter
-    named = (re.findall(r"[\w:.]+", parameter) for parameter in text.split(","))
+    named = (re.findall(r"[\w:.]+", re.sub(r"=.*|@\w+", "", parameter)) for parameter in _listed(parsed))
     listed = ([word for word in words if word not in _MODIFIERS] for words in named)
     return tuple(plain_type(words[-2] if words[1:] else "".join(words)) for words in listed)
 

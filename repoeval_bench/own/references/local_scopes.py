@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.binding_forms import UNKNOWN, BindingForms, Form
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+    from repoeval_bench.own.references.binding_forms import BindingForms, Form
     from repoeval_bench.own.references.language_rules import LanguageRules
 
 
@@ -59,15 +59,12 @@ class LocalScopes:
         self._scopes.clear()
         self._nearest.clear()
 
-    def of(self, rules: LanguageRules, node: Node, name: str) -> Sequence[Bound]:
-        """Return the nearest bindings of a name that hold at a node; several in one scope if they hold from one place.
-
-        Those of a class count where code names members without a receiver.
-        """
-        return self.at(rules, node, name)[0]
-
     def at(self, rules: LanguageRules, node: Node, name: str) -> tuple[Sequence[Bound], bool]:
-        """Return the same, and whether the node binds a name or is a label."""
+        """Return the nearest bindings of a name that hold at a node, and whether the node binds a name or is a label.
+
+        They are several in one scope if they hold from one place. Those of a class count where code names members
+        without a receiver.
+        """
         space, start = rules.space_of(node), node.start_byte
         sealed = binds = False  # sealed: only the definitions of blocks are seen
         for scope, holder, inner in self._around(rules, node):
@@ -132,7 +129,7 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
     hidden = outer and not rules.implicit_members and parent is not None
     scope = _Scope(outer=outer, hidden=hidden, sealed=root.type in forms.sealed, closed=forms.closed.get(root.type, ()))
     for node, form, name in _bound_in(root, forms, rules):
-        if form != UNKNOWN and rules.refers(node, name):
+        if rules.refers(node, name):
             continue
         text = form.parts[1:] if form.parts.startswith("=") else text_of(name)
         scope.here.add(name.start_byte)
@@ -149,27 +146,18 @@ def _read(root: Node, forms: BindingForms, rules: LanguageRules) -> _Scope:
 def _bound_in(root: Node, forms: BindingForms, rules: LanguageRules) -> Iterator[tuple[Node, Form, Node]]:
     """Yield (node, form, name) of each name that is bound in a scope."""
     is_function = root.type in forms.functions
-    if root.type in forms.binds:
-        yield from ((root, form, name) for form, name in forms.forms(root) if form.scope == "inside")
-    elif root.type not in forms.passes:
-        yield from ((root, UNKNOWN, name) for name in forms.declared(root))
-    stack = [*_inner(root, deep=False)] if root.type not in forms.passes else []
+    yield from ((root, form, name) for form, name in forms.forms(root) if form.scope == "inside")
+    stack = (
+        [(inner, False) for inner in root.named_children if inner.child_count] if root.type not in forms.passes else []
+    )
     while stack:
         node, deep = stack.pop()
         kind = node.type
-        if kind in forms.binds:
-            for form, name in forms.forms(node):
-                if is_function if form.scope == "function" else form.scope != "inside" and not deep:
-                    yield node, form, name
-        elif not deep:
-            yield from ((node, UNKNOWN, name) for name in forms.declared(node))
+        for form, name in forms.forms(node):
+            if is_function if form.scope == "function" else form.scope != "inside" and not deep:
+                yield node, form, name
         if kind in forms.scopes and kind not in forms.passes and not rules.opens(node):
             if not is_function or kind in forms.functions:
                 continue
             deep = True
-        stack += _inner(node, deep=deep)
-
-
-def _inner(node: Node, *, deep: bool) -> Iterator[tuple[Node, bool]]:
-    """Yield the nodes in a node that have parts, each with `deep`: whether it is in an inner scope."""
-    return ((inner, deep) for inner in node.named_children if inner.child_count)
+        stack += ((inner, deep) for inner in node.named_children if inner.child_count)

@@ -52,7 +52,9 @@ def reaching(
         if outer.type in nodes.COMPREHENSIONS:
             sure.append((start, site))
         elif inner and start < use.start_byte and not _is_other_branch(outer, inner[0], below):
-            blocks = [part for part in inner if part.type == "block" and not _is_in_with(path, part)]
+            blocks = [
+                part for part in inner if part.type == "block" and path[path.index(part) - 1].type != "with_statement"
+            ]
             if not any(_ends(block, _LEAVES) for block in blocks):
                 (maybe if blocks or inner[0].type in _CLAUSES else sure).append((start, site))
         elif loops := [
@@ -81,10 +83,6 @@ def _way(top: Node, node: Node) -> list[Node]:
     while way[-1] != node and cursor.goto_first_child_for_byte(node.start_byte) is not None:
         way += [cursor.node] if cursor.node is not None else []
     return way
-
-
-def _is_in_with(path: Sequence[Node], block: Node) -> bool:
-    return path[path.index(block) - 1].type == "with_statement"
 
 
 def _is_other_branch(outer: Node, inner: Node, below: Node) -> bool:

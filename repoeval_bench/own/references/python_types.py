@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import words
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references import python_nodes as nodes
 from repoeval_bench.own.references.python_flow import reaching
@@ -64,14 +65,15 @@ Type = Class | Instance | Routine | Items | Package | Outside
 WRAPPERS = frozenset(
     {"Optional", "Union", "Annotated", "ClassVar", "Final", "Required", "NotRequired", "ReadOnly", "Awaitable"}
 )
-_HOLDERS = """
+HOLDERS = words("""
 list List set Set frozenset FrozenSet tuple Tuple Sequence MutableSequence Iterable Iterator Collection Deque deque
 dict Dict Mapping MutableMapping DefaultDict defaultdict OrderedDict Generator AsyncIterator AsyncIterable
 AsyncGenerator Counter KeysView ValuesView ItemsView ContextManager AsyncContextManager AbstractContextManager
 AbstractAsyncContextManager UserDict UserList Reversible
-"""
-HOLDERS = frozenset(_HOLDERS.split())
-SAME = frozenset({"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy"})
+""")
+SAME = frozenset(
+    {"list", "sorted", "reversed", "set", "tuple", "iter", "frozenset", "filter", "copy", "deepcopy", "closing"}
+)
 ONE_OF = frozenset({"next", "min", "max", "choice"})
 PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classproperty", "getter", "setter"})
 
@@ -150,6 +152,8 @@ class Types:
                     yield from self.types_of(target, sites=sites)
         elif attribute is not None:
             owners = self.infer(attribute[0], scope)
+            if text_of(attribute[1]) == "__class__":
+                yield from _classes_of(owners)
             on = next((type_.scope for type_ in owners if isinstance(type_, Instance | Class)), None)
             for target in self.targets(node, scope) if owners else ():
                 for type_ in self.types_of(target, on):
@@ -254,9 +258,7 @@ class Types:
             yield from self._items_of(self.infer(site.source, site.scope))
         elif site.role == "context":
             for context in self.infer(site.source, site.scope):
-                entered = (
-                    self._first_returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
-                )
+                entered = self._returned(context, "__enter__", "__aenter__") if isinstance(context, Instance) else ()
                 yield from entered or ((context.of,) if isinstance(context, Items) else (context,))
 
     def _of_definition(self, opened: Scope, scope: Scope, on: Scope | None) -> Iterator[Type]:
@@ -270,16 +272,15 @@ class Types:
     def _items_of(self, types: Iterable[Type]) -> Iterator[Type]:
         return (type_.of for type_ in types if isinstance(type_, Items))
 
-    def _returned(self, value: Instance, method: str) -> Iterator[Type]:
-        target = self.attribute(value, method)
-        if isinstance(target, Name):
-            for type_ in self.types_of(target, value.scope):
-                if isinstance(type_, Routine):
-                    yield from self.returns(type_.scope, value.scope)
-
-    def _first_returned(self, value: Instance, *methods: str) -> tuple[Type, ...]:
+    def _returned(self, value: Instance, *methods: str) -> Sequence[Type]:
         """Return the types of the first method's result that is known: an object may have an `async` form too."""
-        return next(filter(None, (tuple(self._returned(value, method)) for method in methods)), ())
+        for method in methods:
+            target = self.attribute(value, method)
+            called = self.types_of(target, value.scope) if isinstance(target, Name) else ()
+            scopes = (type_.scope for type_ in called if isinstance(type_, Routine))
+            if types := [type_ for scope in scopes for type_ in self.returns(scope, value.scope)]:
+                return types
+        return ()
 
     def returns(self, scope: Scope, on: Scope | None) -> Iterator[Type]:
         """Yield the types of a function's result: by its annotation, else by what it returns or yields."""
@@ -334,7 +335,7 @@ class Types:
         if name in ONE_OF:
             return tuple(self._items_of(types))
         if name == "type":
-            return tuple(Class(type_.scope) for type_ in types if isinstance(type_, Instance))
+            return tuple(_classes_of(types))
         return tuple(type_ for type_ in types if not isinstance(type_, Outside))
 
     def annotated(self, node: Node, scope: Scope, on: Scope | None = None) -> Iterator[Type]:
@@ -370,6 +371,9 @@ class Types:
             for part in members:
                 yield from map(Items, self.annotated(part, scope, on))
             yield Outside()
+        elif word in ("type", "Type"):
+            for part in parts:
+                yield from _classes_of(self.annotated(part, scope, on))
         else:
             yield from self.annotated(value, scope, on)
 
@@ -424,26 +428,10 @@ class Types:
         return self._orders[scope]
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:
-        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies.
-
-        The order is built from its end, so that each class is visited once. It takes a stack, as a hierarchy may be
-        deeper than Python's recursion.
-        """
-        last: dict[Scope | Outside, None] = {}
-        opened = {scope}
-        stack = [(scope, iter(self._above(scope)[::-1]))]
-        while stack:
-            current, above = stack[-1]
-            base = next(above, None)
-            if base is None:
-                stack.pop()
-                last.setdefault(current)
-            elif isinstance(base, Outside) or base in opened:  # a class that inherits from itself comes last
-                last.setdefault(base)
-            else:
-                opened.add(base)
-                stack.append((base, iter(self._above(base)[::-1])))
-        return [*last][::-1]
+        """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies."""
+        each = ([direct] if isinstance(direct, Outside) else self.bases(direct) for direct in self._above(scope))
+        above = [*chain.from_iterable(each)]
+        return [scope, *reversed(dict.fromkeys(base for base in reversed(above) if base is not scope))]
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:
         """Return the direct bases of a class, in their order."""
@@ -457,6 +445,10 @@ class Types:
                 elif isinstance(type_, Outside):
                     above.append(type_)
         return above
+
+
+def _classes_of(types: Iterable[Type]) -> Iterator[Class]:
+    return (Class(type_.scope) for type_ in types if isinstance(type_, Instance))
 
 
 def results(scope: Scope) -> Iterator[Node]:

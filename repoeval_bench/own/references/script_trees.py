@@ -13,7 +13,7 @@ from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import Parsed, parse
 from repoeval_bench.own.references.language_rules import EVERY, Imports, LanguageRules
-from repoeval_bench.own.references.local_scopes import Bound, LocalScopes
+from repoeval_bench.own.references.local_scopes import LocalScopes
 from repoeval_bench.own.references.tree_names import children, text_of
 
 if TYPE_CHECKING:
@@ -79,7 +79,8 @@ class Trees:
 
     def bound(self, path: str, node: Node, name: str) -> list[tuple[str, Node]]:
         """Return (file, node) of the nearest bindings of a name that is used at a node, imports followed to the end."""
-        bindings = [(path, _declaring(bound.name)) for bound in self.locals_of(path, node, name)]
+        bounds, _ = self.scopes.at(self.rules(path), node, name)
+        bindings = [(path, _declaring(bound.name)) for bound in bounds]
         return bindings or self._imported(path, name)
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
@@ -88,10 +89,6 @@ class Trees:
             self._namespaces[path] = [*self._read_namespaces(path)]
         around = (name for span, name in self._namespaces[path] if span.contains(lines))
         return [part for name in around for part in re.findall(r"\w+", name)]
-
-    def hides_namespaces(self, path: str) -> bool:
-        """Return whether a syntax error may hide namespaces of a file."""
-        return bool(self.rules(path).nodes.get("spaces")) and self.of(path).root.has_error
 
     def _read_namespaces(self, path: str) -> Iterator[tuple[LineSpan, str]]:
         """Yield (lines, name) of each namespace of a file, outer ones first."""
@@ -109,10 +106,6 @@ class Trees:
                     yield span, name
                 if node.type in spaces or node.type in _HOLD_SPACES:
                     stack.append(node)
-
-    def locals_of(self, path: str, node: Node, name: str) -> Sequence[Bound]:
-        """Return the nearest bindings of a name at a node of a file: of a local, or of a definition around the node."""
-        return self.scopes.of(self.rules(path), node, name)
 
     def _imported(self, path: str, name: str) -> list[tuple[str, Node]]:
         for import_ in self._imports.of(path):

@@ -280,6 +280,9 @@ class ScriptTypes:
             return self._bound_at(path, parent if inside == "object_pattern" else parent.parent)
         if inside == "method_definition" and parent.parent is not None and parent.parent.type == "object":
             return self._expected_at(path, parent.parent)
+        if inside == "jsx_attribute":  # a key of the only parameter of a component
+            components = self.of(path, child(parent.parent, "name"))
+            return [type_ for component in components for type_ in self._parameter(component, 0)]
         return () if kind == "property_identifier" else None
 
     def _bound_at(self, path: str, node: Node | None) -> Iterator[Type]:

@@ -68,6 +68,8 @@ def binding_of(bound: Bound) -> StaticBinding:  # noqa: C901, PLR0911, PLR0912 -
                 last = inner.named_children[-1] if inner.type == "variable_declarator" else None
                 value = child(inner, "value") or last
                 return StaticBinding(typed, None if value == name else value)
+    elif kind == "from_clause":  # of C#
+        return StaticBinding(typed) if typed else StaticBinding(value=node.named_children[-1], steps=("each",))
     elif kind == "catch_formal_parameter":  # of Java
         types = next((part.named_children for part in node.named_children if part.type == "catch_type"), ())
         return StaticBinding(types[0] if len(types) == 1 else None)

@@ -1,7 +1,6 @@
 """Type inference in Go, Rust, Java, C, C++ and C#: declared types, and what follows from them in a few steps.
 
-A value is the node that writes its type. Type parameters are not bound, and overloads are distinguished by their number
-of arguments alone: where several fit, none is meant. `Names` resolves names without a receiver.
+A value is the node that writes its type. Type parameters are not bound. `Names` resolves names without a receiver.
 """
 
 from __future__ import annotations
@@ -114,7 +113,7 @@ class StaticTypes:
 
     def local(self, path: str, node: Node, name: str) -> Bound | None:
         """Return the binding of a local at a node; None if the name is not local."""
-        bindings = self._trees.locals_of(path, node, name)
+        bindings, _ = self._trees.scopes.at(self._names.rules(path), node, name)
         return bindings[-1] if bindings and not bindings[-1].outer else None
 
     def of(self, path: str, node: Node | None) -> Value | None:
@@ -154,15 +153,22 @@ class StaticTypes:
             return self._of_call(path, node)
         if kind in NODES["creations"]:
             return self.typed(path, child(node, "type", "name"))
+        if kind == "implicit_object_creation_expression" and node.parent is not None:  # of C#: `new()`
+            if node.parent.type == "assignment_expression":
+                return self.of(path, child(node.parent, "left"))
+            return self.typed(path, child(node.parent, "type") or child(node.parent.parent, "type"))
         if kind in NODES["casts"]:
             return self.typed(path, child(node, "type", "right"))
         if kind == "try_expression":
             return self.step(self.of(path, node.named_children[0]), "inside")
         if kind in NODES["same"] and node.named_children:
             inner = child(node, "operand", "function", "argument", "value", "condition", "right")
-            return self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
+            value = self.of(path, inner or node.named_children[-1 if kind == "reference_expression" else 0])
+            return self.step(value, "item") if text_of(child(node, "operator")) == "<-" else value  # of a channel of Go
         if kind in NODES["items"] and node.named_children:
-            return self.step(self.of(path, node.named_children[0]), "item")
+            value = self.of(path, node.named_children[0])
+            is_function = value is not None and value.node is not None and value.node.type == "function_declaration"
+            return value if is_function else self.step(value, "item")  # of Go: `New[int]`
         return _OUTSIDE if kind in NODES["literals"] else None
 
     def _of_name(self, path: str, node: Node) -> Value | None:
@@ -417,10 +423,15 @@ class StaticTypes:
 
     def _embedded_as(self, value: Value | None, name: str) -> Value | None:
         """Return the type that a struct of Go embeds under a name: the field has the name of its type."""
-        for path, parsed in self._classes(value) if value is not None and self._names.rules(value.path).embeds else ():
-            for parts in self.embedded(path, parsed):
-                if parts and parts[-1] == name and (matches := self._names.types(path, parsed.lines, parts)[0]):
-                    return self.of_definition(*matches[0])
+        values = [value] if value is not None and self._names.rules(value.path).embeds else []
+        for outer in values:
+            for path, parsed in self._classes(outer):
+                for parts in self.embedded(path, parsed):
+                    types = self._names.types(path, parsed.lines, parts)[0]
+                    inner = self.of_definition(*types[0]) if types else None
+                    if inner is not None and parts[-1] == name:
+                        return inner
+                    values += [inner] if inner is not None and inner not in values else []
         return None
 
     def embedded(self, path: str, parsed: Definition) -> Iterable[Sequence[str]]:
@@ -471,8 +482,7 @@ class StaticTypes:
         if parent is None or holder is None:
             return _NO_OWNER
         if parent.type == "literal_element" and holder.type == "keyed_element" and parent == child(holder, "key"):
-            literal = holder.parent.parent if holder.parent is not None else None
-            owner = self.typed(path, child(literal, "type"))  # in a literal without a type, that is not known
+            owner = self._of_literal(path, holder.parent)
             return _NO_OWNER if owner is not None and self.step(owner, "item") is not None else owner
         if parent.type in ("field_initializer", "shorthand_field_initializer") and node == (
             child(parent, "field") or node
@@ -492,6 +502,15 @@ class StaticTypes:
         if parent.type == "assignment_expression" and holder.type == "initializer_expression":
             return self.of(path, holder.parent) if node == child(parent, "left") else _NO_OWNER
         return _NO_OWNER
+
+    def _of_literal(self, path: str, body: Node | None) -> Value | None:
+        """Return the value of a literal of Go; without a type it is an item of the literal around it."""
+        literal = body.parent if body is not None else None
+        if literal is None or literal.type == "composite_literal":
+            return self.typed(path, child(literal, "type"))
+        while literal is not None and literal.type != "literal_value":
+            literal = literal.parent
+        return self.step(self._of_literal(path, literal), "item")
 
     def exact(self, path: str, node: Node, matches: Sequence[Located]) -> Sequence[Located]:
         """Return the overload with the types of a call's arguments where overloads differ; all if none or several."""

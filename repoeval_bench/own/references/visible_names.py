@@ -37,6 +37,7 @@ _NO_RULES = LanguageRules()
 _BASE = re.compile(r"(?:\w+(?:\.|::))*(\w+)")
 """A name; of `Outer.Inner`, the last part."""
 
+_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 _Space = tuple[str, ...] | None
 """The names of the namespaces around a class; None for any."""
 
@@ -122,7 +123,8 @@ class VisibleNames:
             self.definition(*located)
             for one in inside
             for located in ((path, one), *self.of_name(path, one.name))
-            if located[1] is one or (located[1].declaration and located[1].qualified == one.qualified)
+            if located[1] is one
+            or ((located[1].declaration or one.declaration) and located[1].qualified == one.qualified)
         )
 
     def of_name(self, path: str, name: str) -> Sequence[Located]:
@@ -183,7 +185,9 @@ class VisibleNames:
                     continue
                 named.whole[definition.qualified].append(definition)
                 parent = self._holder(path, definition)
-                if parent is not None and parent.form == "enum" and rules.hoists_enumerators(parent.signature):
+                enumeration = parent.signature if parent is not None and parent.form == "enum" else ""
+                # In C code can name an enumerator without its enumeration, unless that is an `enum class`.
+                if parent and enumeration and rules.namespaces and not _SCOPED.search(enumeration):
                     outer = parent.qualified.rpartition(".")[0]
                     same_name = named.whole[f"{outer}.{definition.name}"] if outer else named.top[definition.name]
                     same_name.append(definition)
@@ -201,8 +205,14 @@ class VisibleNames:
 
     def bare(self, path: str, lines: LineSpan, name: str) -> Answer:
         """Return the definitions of a name without a receiver on some lines, locals aside, or the reason for none."""
-        own = self._own(path, lines, name) if self.rules(path).implicit_members and lines else ()
-        return (own, None) if own else self.free(path, lines, name)
+        rules = self.rules(path)
+        own = self._own(path, lines, name) if rules.implicit_members and lines else ()
+        matches, reason = (own, None) if own else self.free(path, lines, name)
+        if reason == "unknown":
+            classes = self.imports.once(("opened", path), lambda: rules.opened(self, path))
+            opened = [members for cls in classes if (members := self.members(path, [cls], name))]
+            return (opened[0], None) if len(opened) == 1 else (matches, reason)
+        return matches, reason
 
     def free(self, path: str, lines: LineSpan, name: str, *, is_type: bool = False) -> Answer:
         """Return the same for a name that is no member of a class around; in all namespaces if there are no lines.
@@ -225,7 +235,7 @@ class VisibleNames:
                 return (), None  # a module
             outside = outside or any(not one.files for one in named)
             imported = dict.fromkeys(located for one in named if one.files for located in self._imported(one, rules))
-            if imported:
+            if any(one.files for one in named):
                 sure = rules.sure([*imported]) if not outside else ()
                 return sure, None if sure else "unknown"
         top = [(path, definition) for definition in self._named_in(path).top.get(name, ())]
@@ -243,8 +253,11 @@ class VisibleNames:
             [own], (self._in_files(files, name, rules) for files in visible), after
         )
         groups = map(_types, groups) if is_type else groups
-        seen = self._nearest([*groups], spaces) if spaces else next(filter(None, groups), [])
+        every = [*groups] if spaces else []
+        seen = self._nearest(every, spaces) if spaces else next(filter(None, groups), [])
         if rules.namespaces:
+            if any(one.form == "macro" and file != path for file, one in seen):  # a build chooses one that is included
+                seen = [*chain.from_iterable(every)]
             seen = rules.members(self, path, name, [*seen])
         seen = rules.sure(seen) if lines else seen
         return seen, None if seen else "unknown"
@@ -291,7 +304,7 @@ class VisibleNames:
 
     def hides_namespaces(self, path: str) -> bool:
         """Return whether a syntax error may hide namespaces of a file."""
-        return self._trees.hides_namespaces(path)
+        return bool(self.rules(path).nodes.get("spaces")) and self._trees.of(path).root.has_error
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines of a file, the outermost first."""
@@ -390,8 +403,7 @@ class VisibleNames:
         members = rules.imported_member(self, import_)
         if members is not None:
             return members
-        matches = self._in_files(import_.files, import_.original or "", rules, tried, within=import_.within)
-        return matches or rules.imported_otherwise(self, import_)
+        return self._in_files(import_.files, import_.original or "", rules, tried, within=import_.within)
 
     def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
         """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
@@ -434,10 +446,6 @@ class VisibleNames:
             if cls.kind == "class"
         )
         return next(filter(None, matches), ())
-
-    def members_of(self, path: str, qualified: str, name: str) -> list[Located]:
-        """Return the members of that name of a class that a file sees, or of its bases."""
-        return self._members(path, qualified, name, self.rules(path))
 
     def fitting(self, matches: Sequence[Located], arguments: int | None) -> Sequence[Located]:
         """Return the definitions of one name that fit a call's number of arguments; all of them if none fits.

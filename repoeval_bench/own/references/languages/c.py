@@ -33,7 +33,7 @@ _SOURCES = (".c", ".cc", ".cpp", ".cxx")
 _NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
-_SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
+_ALIAS = re.compile(r"\bnamespace\s+(\w+)\s*=\s*(?:::)?([\w:\s]+);")
 
 
 class _Namespaces:
@@ -58,10 +58,6 @@ class _Namespaces:
 
 class C(LanguageRules):
     """C and C++."""
-
-    def hoists_enumerators(self, enumeration: str) -> bool:
-        """Return whether an enumeration has no scope, as `enum class` has."""
-        return _SCOPED.search(enumeration) is None
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: in `struct a` and `a::b` it means no value."""
@@ -135,6 +131,9 @@ class C(LanguageRules):
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in a namespace."""
         namespaces = self._namespaces(names.imports)
+        text = names.imports.files[path].text
+        aliases = names.imports.once(("c: aliases", path), lambda: dict(_ALIAS.findall(text)))
+        parts = [*re.findall(r"\w+", aliases.get(parts[0], parts[0])), *parts[1:]]
         if not namespaces.known.issuperset(parts):
             return None
         matches, reason = names.free(path, NOWHERE, name)

@@ -7,13 +7,22 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Imports, LanguageRules, Names
+from repoeval_bench.own.references.language_rules import (
+    NOWHERE,
+    Answer,
+    Import,
+    Imports,
+    LanguageRules,
+    Located,
+    Names,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node
 
 _USING = re.compile(r"^[ \t\ufeff]*(global\s+)?using\s+(?:global::)?([\w.]+)\s*;", re.MULTILINE)
-
+_ALIAS = re.compile(r"^[ \t\ufeff]*(?:global\s+)?using\s+(\w+)\s*=\s*(?:global::)?([^;]+);", re.MULTILINE)
+_OPENED = re.compile(r"^[ \t\ufeff]*(?:global\s+)?using\s+static\s+(?:global::)?([\w.]+)\s*;", re.MULTILINE)
 
 _TYPES = ("generic_name", "nullable_type", "array_type", "pointer_type", "ref_type")
 _LISTS_OF_TYPES = ("type_argument_list", "base_list")
@@ -21,6 +30,19 @@ _LISTS_OF_TYPES = ("type_argument_list", "base_list")
 
 class CSharp(LanguageRules):
     """C#: a namespace does not say which files it is in."""
+
+    def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
+        """Read the other names of types."""
+        yield from (Import(name, original.strip(), (path,)) for name, original in _ALIAS.findall(text))
+
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return the type that another name is for."""
+        return _named(names, imported.files[0], imported.original or "")
+
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the classes of `using static A.B.C`."""
+        opened = _OPENED.findall(names.imports.files[path].text)
+        return [cls for name in opened for cls in _named(names, path, name)]
 
     def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
         """Yield the file's own namespaces, the innermost first, then those that it uses."""
@@ -45,6 +67,13 @@ class CSharp(LanguageRules):
         return "type" if typed or (outer is not None and outer.type in _LISTS_OF_TYPES) else "any"
 
 
+def _named(names: Names, path: str, full_name: str) -> list[Located]:
+    """Return the classes with a full name."""
+    *space, name = full_name.split(".")
+    named = (located for located in names.of_name(path, name) if located[1].kind == "class")
+    return [one for one in named if one[1].qualified == name and names.namespaces(one[0], one[1].lines) == space]
+
+
 def _around(names: Names, path: str, lines: LineSpan) -> list[tuple[str, ...]]:
     """Return the namespaces around some lines, the innermost first; the outermost has no name."""
     around = names.namespaces(path, lines)
@@ -53,9 +82,5 @@ def _around(names: Names, path: str, lines: LineSpan) -> list[tuple[str, ...]]:
 
 def _used_everywhere(files: Imports) -> Sequence[Sequence[str]]:
     """Return the namespaces that a file uses for all files."""
-
-    def read() -> Sequence[Sequence[str]]:
-        usings = (using for file in files.files.values() for using in _USING.findall(file.text))
-        return [using.split(".") for everywhere, using in usings if everywhere]
-
-    return files.once("c#: used everywhere", read)
+    usings = (using for file in files.files.values() for using in _USING.findall(file.text))
+    return files.once("c#: used everywhere", lambda: [using.split(".") for everywhere, using in usings if everywhere])

@@ -48,7 +48,7 @@ class Go(LanguageRules):
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read the packages that are imported, each a folder."""
         modules = _modules(files)
-        in_module = any(_is_in(path, folder) for _, folder in modules)
+        in_module = any(not folder or path.startswith(f"{folder}/") for _, folder in modules)
         for block in _IMPORT_BLOCK.finditer(text):
             for match in _IMPORT.finditer(block["many"] or block["one"]):
                 parts = match["module"].split("/")
@@ -78,10 +78,6 @@ class Go(LanguageRules):
 def _is_outer(files: Imports, path: str) -> bool:
     """Return whether a file of tests is in a package of its own beside the one that it tests."""
     return path.endswith("_test.go") and _OUTER.search(files.files[path].text) is not None
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return not folder or path.startswith(f"{folder}/")
 
 
 def _modules(files: Imports) -> Sequence[tuple[str, str]]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     EVERY,
+    NOWHERE,
     Answer,
     Import,
     Imports,
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _IMPORT = re.compile(r"^\s*import\s+(?:static\s+)?(?P<path>[\w.]+?)(?P<every>\.\*)?\s*;", re.MULTILINE)
+_OPENED = re.compile(r"^\s*import\s+static\s+([\w.]+)\.\*\s*;", re.MULTILINE)
 _JUMPS = ("return_statement", "throw_statement", "continue_statement", "break_statement")
 _PACKAGE = re.compile(r"^\s*package\s+([\w.]+)\s*;", re.MULTILINE)
 
@@ -77,7 +79,13 @@ class Java(LanguageRules):
         owner, dot, own = (imported.original or "").rpartition(".")
         if not dot:
             return None
-        return next(filter(None, (names.members_of(path, owner, own) for path in imported.files)), [])
+        classes = ((path, names.types(path, NOWHERE, owner.split("."))[0]) for path in imported.files)
+        return next(filter(None, ([*names.members(path, found, own)] for path, found in classes)), [])
+
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the classes of `import static a.b.C.*`."""
+        classes = [name.split(".") for name in _OPENED.findall(names.imports.files[path].text)]
+        return [cls for parts in classes for cls in names.in_files(path, _class(names.imports, parts), parts[-1])]
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the class of that name in the package `parts`."""

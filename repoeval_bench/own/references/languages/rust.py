@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
-    EVERY,
     NOWHERE,
     Answer,
     Import,
@@ -25,8 +24,8 @@ if TYPE_CHECKING:
 
 
 _USE = re.compile(r"^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+(?P<tree>[^;]+);", re.MULTILINE)
-_DECLARED = re.compile(r"\b(mod|enum|struct|trait)\s+(\w+)")
-_MODULE = re.compile(r"\bmod\s+(\w+)\s*([;{])")
+_TYPE = re.compile(r"\b(?:enum|struct|trait)\s+(\w+)")
+_MODULE = re.compile(r"\bmod\s+(\w+)\s*\{")
 _USE_PART = re.compile(r"([^{},]*)([{},]|$)")
 
 _PATTERNS = ("let_declaration", "let_condition", "for_expression", "match_arm", "closure_parameters", "parameter")
@@ -41,34 +40,42 @@ class Rust(LanguageRules):
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read `use` declarations, those of other crates of the repository too."""
+        types = frozenset(_TYPE.findall(text))
         for match in _USE.finditer(text):
             exported = match[0].lstrip().startswith("pub")
             line = text.count("\n", 0, match.start("tree"))
             inside = files.namespaces(path, LineSpan(line, line + 1))
             for parts, name in _use_tree(re.sub(r"\s+", " ", match["tree"])):
-                if (parts[0], False) in _declared(files, path):  # a type of this file
+                if parts[0] in types:
                     parts = ("self", *parts)  # noqa: PLW2901
                 parts = _from_file(parts, inside)  # noqa: PLW2901
-                outer, original = _module(files, path, parts[:-1]), parts[-1]
-                within = _inside(files, parts[:-1], outer)
-                if original == "self":
-                    yield Import(name if name != "self" else parts[-2], None, outer, exported, within=within, line=line)
-                elif original == EVERY:
-                    yield Import(EVERY, EVERY, outer, exported, within=within, line=line)
-                else:
-                    module = _module(files, path, parts)
-                    named = None if module and module != outer else original
-                    yield Import(name, named, module or outer, exported, within=within, line=line)
+                if parts[-1] == "self" and parts[1:]:  # `a::b::{self}` is `a::b`
+                    parts, name = parts[:-1], name if name != "self" else parts[-2]  # noqa: PLW2901
+                module, end = _reached(files, path, parts)
+                original = "::".join(parts[end:] if module else parts[-1:]) or None  # none of a module
+                within = _inside(files, parts[:end], module)
+                yield Import(name, original, module, exported, within=within, line=line)
+
+    def imported_member(self, names: Names, imported: Import) -> list[Located] | None:
+        """Return what an import names in a type or in a module that the file only passes on."""
+        *parts, name = (imported.original or "").split("::")
+        if not parts or not imported.files:
+            return None
+        file = imported.files[0]
+        if (found := self.of_module(names, file, NOWHERE, parts, name)) is not None:
+            return [*found[0]]
+        return [*names.members(file, names.types(file, NOWHERE, parts)[0], name)]
+
+    def opened(self, names: Names, path: str) -> Sequence[Located]:
+        """Return the enumerations of `use Shape::*`."""
+        every = (one for one in names.imports.of(path) if one.files and (one.original or "").endswith("::*"))
+        parts = ((one.files[0], (one.original or "").split("::")[:-1]) for one in every)
+        return [located for file, named in parts for located in names.types(file, NOWHERE, named)[0][:1]]
 
     def spaces(self, names: Names, path: str, lines: LineSpan, name: str) -> Iterator[Collection[tuple[str, ...]]]:
         """Yield the modules around some lines in their file, the innermost first: items there hide others."""
         around = names.namespaces(path, lines)
         yield from ((tuple(around[:end]),) for end in range(len(around), -1, -1))
-
-    def imported_otherwise(self, names: Names, imported: Import) -> list[Located]:
-        """Return the variant that is imported, as in `use Shape::Round`."""
-        named = names.of_name(imported.files[0], imported.original or "") if imported.files else ()
-        return [located for located in named if located[0] in imported.files and located[1].form == "enumerator"]
 
     def qualifier(self, path: str, receiver: Node) -> str:
         """Return the path of a receiver from the crate on, for one that begins with `self` or `super`."""
@@ -96,14 +103,21 @@ class Rust(LanguageRules):
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in the module at a path that begins at the crate, or at a known module."""
-        start = path
-        if (imported := next((one for one in names.imports.of(path) if one.name == parts[0]), None)) is not None:
-            if imported.original is not None or not imported.files or not parts[1:]:
+        start, inside, tried = path, tuple(parts), set[tuple[str, str]]()
+        while (start, inside[0]) not in tried:
+            tried.add((start, inside[0]))
+            passed = (
+                one for one in names.imports.of(start) if one.name == inside[0] and (one.exported or start == path)
+            )
+            if (imported := next(passed, None)) is None:
+                break
+            if not imported.files:
                 return None
-            start, parts = imported.files[0], ("self", *parts[1:])
-        files = _module(names.imports, start, tuple(parts), whole=True)
-        matches = names.in_files(path, files, name, _inside(names.imports, tuple(parts), files))
-        return (matches, None) if matches else None
+            first = ("self", *imported.within) if imported.original is None else imported.original.split("::")
+            start, inside = imported.files[0], (*first, *inside[1:])
+        files = _module(names.imports, start, inside)
+        matches = names.in_files(path, files, name, _inside(names.imports, inside, files))
+        return (matches, "unknown" if files and not matches else None) if matches or files else None
 
     def members(self, names: Names, path: str, qualified: str, matches: list[Located]) -> list[Located]:
         """Return the members in the files that `path` sees, else those of an `impl`, which may be in any file."""
@@ -147,17 +161,20 @@ def _root(path: str) -> str:
     return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
 
 
-def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = False) -> tuple[str, ...]:
-    """Return the file of a module path, or of the nearest module around the item that it names.
+def _reached(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
+    """Return the file of the modules that a path begins with, and how many these are."""
+    reached = ((_module(files, path, parts[:end]), end) for end in range(len(parts), 0, -1))
+    return next((found for found in reached if found[0]), ((), 0))
 
-    `whole`: all parts are modules, with files or inside the nearest file.
-    """
+
+def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the file of a module path, whose last modules may be inside that file."""
     own = _own(path)
     first = parts[0] if parts else ""
     if any(f"{own}/{first}{end}" in files.files for end in (".rs", "/mod.rs")):  # a module of this file
         parts, first = ("self", *parts), "self"
     here = {"crate": _root(path), "self": own, "super": posixpath.dirname(own)}.get(first, _crates(files).get(first))
-    if here is None and whole and (first, True) in _declared(files, path):
+    if here is None and first in _declared_inside(files, path):
         here, parts = own, ("self", *parts)
     if here is None:
         return ()
@@ -168,8 +185,7 @@ def _module(files: Imports, path: str, parts: tuple[str, ...], *, whole: bool = 
         stem = "/".join([*filter(None, [here]), *rest[:end]])
         tries = (f"{stem}.rs", f"{stem}/mod.rs", *((f"{stem}/lib.rs", f"{stem}/main.rs") if not end else ()))
         if source := next((file for file in tries if file in files.files), None):
-            inside = all((part, True) in _declared(files, source) for part in rest[end:])
-            return (source,) if inside or not whole else ()
+            return (source,) if _declared_inside(files, source).issuperset(rest[end:]) else ()
     return ()
 
 
@@ -187,23 +203,14 @@ def _from_file(parts: tuple[str, ...], inside: Sequence[str]) -> tuple[str, ...]
 def _inside(files: Imports, parts: tuple[str, ...], reached: tuple[str, ...]) -> tuple[str, ...]:
     """Return the last parts of a path that are modules inside the file that it leads to."""
     for index in range(len(parts)) if reached else ():
-        if (parts[index], "{") in _declared_inside(files, reached[0]):
+        if parts[index] in _declared_inside(files, reached[0]):
             return parts[index:]
     return ()
 
 
-def _declared_inside(files: Imports, path: str) -> frozenset[tuple[str, str]]:
-    """Return (name, sign) of the modules that a file declares; the sign is `{` if it is inside."""
+def _declared_inside(files: Imports, path: str) -> frozenset[str]:
+    """Return the modules that a file has inside."""
     return files.once(("rust: inside", path), lambda: frozenset(_MODULE.findall(files.files[path].text)))
-
-
-def _declared(files: Imports, path: str) -> frozenset[tuple[str, bool]]:
-    """Return (name, whether it is a module) of the modules and types that a file declares."""
-
-    def read() -> frozenset[tuple[str, bool]]:
-        return frozenset((name, word == "mod") for word, name in _DECLARED.findall(files.files[path].text))
-
-    return files.once(("rust: declared", path), read)
 
 
 def _crates(files: Imports) -> Mapping[str, str]:
