@@ -11,13 +11,10 @@ from support import written
 from support.cases import cases
 from support.codebase import write_files
 from support.command import succeed
-from support.ledger import LEDGER
 from support.written import gold_text
 
-CODE = f"""{LEDGER}def open_ledger():
-    return Ledger()
-"""
 CASES = cases(__file__)
+CODE = CASES["code"]
 TESTS = CASES["python"]
 FILES = {"shop/ledger.py": CODE, "shop/other.py": "def unused():\n    return 1\n", "tests/test_ledger.py": TESTS}
 
