@@ -15,7 +15,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from datetime import date, datetime
-from importlib.metadata import PackageNotFoundError, requires
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
 
@@ -225,12 +225,8 @@ def _check_size(origin: Origin, folder: Path, recipe: Recipe) -> None:
 
 def _own_dependencies() -> frozenset[str]:
     """Return the names of this project's own dependencies, with all its extras."""
-    try:
-        stated = requires("repoeval-bench") or []
-    except PackageNotFoundError as error:
-        raise DatasetError("the dependencies of repoeval-bench are not known; install it with pip") from error
-    names = {canonicalize_name(re.split(r"[^\w.-]", statement, maxsplit=1)[0]) for statement in stated}
-    return frozenset(names - TAKEN_BEFORE)
+    names = (re.split(r"[^\w.-]", stated, maxsplit=1)[0] for stated in requires("repoeval-bench") or [])
+    return frozenset(map(canonicalize_name, names)) - TAKEN_BEFORE
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -33,10 +33,8 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.influence import influence
 from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs, strict_ends
 from repoeval_bench.analysis.statistics import Sample, effective_clusters, holm, robust_error
-from repoeval_bench.runs.query_scores import together
+from repoeval_bench.runs.query_scores import FloatArray, together
 from repoeval_bench.runs.records import MANIFEST
-
-FloatArray = NDArray[np.float64]
 
 INDEX = Path(__file__).resolve().parents[1] / "data" / "index" / "tasks-function-2k-codex.tsv"
 BATCH = 500

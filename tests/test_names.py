@@ -34,13 +34,22 @@ def module_of(path):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def words(path):
-    """The comments and docstrings of a file, each with its line."""
-    for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline):
-        if token.type == tokenize.COMMENT or (
-            token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""'))
-        ):
-            yield token.start[0], token.string
+@pytest.fixture(scope="module")
+def words():
+    """The comments and docstrings of the package, each with its file and line."""
+    return [
+        (path.relative_to(ROOT), token.start[0], token.string)
+        for path in FILES
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
+        if token.type == tokenize.COMMENT
+        or (token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""')))
+    ]
+
+
+@pytest.fixture(scope="module")
+def nodes():
+    """File -> its nodes, the module first."""
+    return {path: list(ast.walk(ast.parse(path.read_text("utf-8")))) for path in [*FILES, *TESTS]}
 
 
 @pytest.fixture(scope="module")
@@ -53,11 +62,11 @@ def modules():
 
 
 @pytest.fixture(scope="module")
-def classes():
+def classes(nodes):
     """Name of a class -> the modules that define one."""
     known = defaultdict(list)
     for path in FILES:
-        for node in ast.parse(path.read_text("utf-8")).body:
+        for node in nodes[path][0].body:
             if isinstance(node, ast.ClassDef):
                 known[node.name].append(module_of(path))
     return known
@@ -89,11 +98,10 @@ def is_known(name, modules, classes):
     return True
 
 
-def test_every_dotted_name_exists(modules, classes):
+def test_every_dotted_name_exists(words, modules, classes):
     unknown = {
-        f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in FILES
-        for line, text in words(path)
+        f"{path}:{line}: {name}"
+        for path, line, text in words
         for pair in DOTTED.findall(text)
         for name in [pair[0] or pair[1]]
         if not is_known(name, modules, classes)
@@ -110,11 +118,11 @@ GONE = re.compile(
 """Names that were hard to follow, and what stands for them now is a word of the field."""
 
 
-def test_docstrings_begin_with_a_noun_or_a_verb():
+def test_docstrings_begin_with_a_noun_or_a_verb(nodes):
     result = {
         f"{path.relative_to(ROOT)}:{getattr(node, 'lineno', 1)}: {text.splitlines()[0]}"
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for node in nodes[path]
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
         if (text := ast.get_docstring(node) or "")
         if OPENERS.match(text) or (isinstance(node, ast.FunctionDef) and not re.match("[A-Z`]", text))
@@ -122,11 +130,11 @@ def test_docstrings_begin_with_a_noun_or_a_verb():
     assert result == set()
 
 
-def test_names_that_went_stay_gone():
+def test_names_that_went_stay_gone(nodes):
     result = {
         f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
-        for path in [*FILES, *TESTS]
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        for path, of_file in nodes.items()
+        for node in of_file
         for field in ("id", "arg", "attr", "name")
         if isinstance(name := getattr(node, field, None), str) and GONE.fullmatch(name)
     }
@@ -138,11 +146,10 @@ def test_a_class_name_means_one_thing(classes):
     assert {name: modules for name, modules in classes.items() if len(modules) > 1 and not name.startswith("_")} == {}
 
 
-def test_every_file_exists():
+def test_every_file_exists(words):
     missing = {
-        f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in FILES
-        for line, text in words(path)
+        f"{path}:{line}: {name}"
+        for path, line, text in words
         for name in PATHS.findall(text)
         if not (ROOT / name).exists()
     }

@@ -6,27 +6,12 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.source import SourceFile, count_nws
+from support.cases import cases
+
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("spec", "chunks"),
-    [
-        # Lines are packed up to the limit and not beyond.
-        ("max_nws=5", ["abc\nde\n", "fgh\ni\n"]),
-        # Blank lines stay with what precedes, and at the start with what follows.
-        ("max_nws=5", ["\n\nabcde\n\n\n", "fghij\n \n"]),
-        # A line above the limit stands alone, with the blanks behind it.
-        ("max_nws=3", ["a\n", "bcdefgh\n\n", "i\n"]),
-        # An offset moves every boundary and leaves no stub at the head.
-        ("max_nws=4", ["ab\ncd\n", "ef\ngh\n"]),
-        ("max_nws=4,offset=1", ["ab\ncd\nef\n", "gh\n"]),
-        # A file that fits into one chunk is one at every offset.
-        *((f"max_nws=6,offset={offset}", ["ab\ncd\nef\n"]) for offset in range(5)),
-        # Among blank lines or beyond the file an offset changes nothing.
-        ("max_nws=4,offset=2", ["\n\nab\ncd\n"]),
-        ("max_nws=4,offset=9", ["ab\ncd\n"]),
-    ],
-)
+@pytest.mark.parametrize(("spec", "chunks"), CASES["cuts"])
 def test_whole_lines_up_to_a_size(spec: str, chunks: list[str]) -> None:
     file = SourceFile("r", "a.py", "".join(chunks))
     assert [chunk.text for chunk in make_chunker(f"fixed:{spec}").chunk(file)] == chunks

@@ -1,6 +1,8 @@
 """A chunker of another package is sized, preloaded and coloured by its facts, like the tool's own."""
 
+import shutil
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,32 +14,13 @@ from repoeval_bench.runs.executors import modules_of
 from support.plug_ins import install
 from support.runs import write_run
 
-MODULE = """
-from dataclasses import dataclass
-
-from repoeval_bench import Chunk, LineSpan
-from repoeval_bench.chunkers.registry import CHUNKERS
-
-
-@CHUNKERS.register(sizes=("height",), scaled={"height": ("shift",)}, parallel=True, colour=2)
-@dataclass
-class Rows:
-    height: int = 10
-    shift: int = 5
-
-    def chunk(self, file):
-        spans = (LineSpan(at, min(at + self.height, file.n_lines)) for at in range(0, file.n_lines, self.height))
-        return [Chunk.cut(file, file.chars_of(span)) for span in spans]
-
-"""
-
 FILES = [SourceFile("repo", f"{name}.py", "value = 12345\n" * 200) for name in "ab"]
 
 
 @pytest.fixture
 def rows(tmp_path, monkeypatch):
     """The name of an installed chunker whose class registers itself."""
-    (tmp_path / "their_rows.py").write_text(MODULE, "utf-8")
+    shutil.copy(Path(__file__).with_name("their_rows.py.txt"), tmp_path / "their_rows.py")
     install(tmp_path, "their-rows", {"repoeval_bench.chunkers": {"rows": "their_rows:Rows"}})
     monkeypatch.syspath_prepend(tmp_path)
     yield "rows"

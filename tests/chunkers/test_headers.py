@@ -14,23 +14,11 @@ from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.runs.parts import installed
+from support.cases import cases
 from support.plug_ins import DOCS
 
-TEXT = (
-    "import os\n"
-    "\n"
-    "@d\n"
-    "def f(a,\n"
-    "      b=1) -> int:\n"
-    "    return a\n"
-    "\n"
-    "class A(Base):\n"
-    "    async def one(self):\n"
-    "        def inner(): pass\n"
-    "        return inner\n"
-    "\n"
-    "    two = 2\n"
-)
+CASES = cases(__file__)
+TEXT = CASES["text"]
 FILE = SourceFile("r", "src/a.py", TEXT)
 
 
@@ -113,18 +101,7 @@ def test_context_has_what_code_chunk_puts_before_a_chunk() -> None:
     assert header(source("@d", "class"), "context").splitlines()[-1] == "# Before: A"
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "names"),
-    [
-        ("a.py", "import os.path as p, sys\nfrom a.b import c as d, e\n", "p, sys, d, e"),
-        ("a.ts", "import a, { b as c, d } from './m';\nimport * as f from 'g';\n", "a, b, d, f"),
-        ("A.java", "import java.util.List;\nclass A {}\n", "List"),
-        ("a.go", 'package a\nimport (\n\t"net/http"\n)\n', "http"),
-        ("a.rs", "use std::io;\n", "io"),
-        ("a.c", '#include <stdio.h>\n#include "b.h"\n', "stdio.h, b.h"),
-        ("A.cs", "using System.Text;\nclass A {}\n", "Text"),
-    ],
-)
+@pytest.mark.parametrize(("path", "text", "names"), CASES["imports"])
 def test_context_names_imports_in_every_language(path: str, text: str, names: str) -> None:
     file = SourceFile("r", path, text)
     (chunk,) = with_headers(file, [Chunk.cut(file, CharSpan(0, len(text)))], "context")

@@ -1,10 +1,8 @@
 """`ast` and `functions` beyond Python, where the grammar's package is installed."""
 
 import itertools
-from pathlib import Path
 
 import pytest
-import yaml
 
 from repoeval_bench.chunkers.ast import AstChunker
 from repoeval_bench.chunkers.recursive import RecursiveChunker
@@ -12,8 +10,9 @@ from repoeval_bench.chunkers.tools.cases import SAMPLES
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile, count_nws
+from support.cases import cases
 
-CASES = yaml.safe_load(Path(__file__).with_name("languages.yaml").read_text("utf-8"))
+CASES = cases(__file__)
 
 
 @pytest.mark.parametrize("language", SAMPLES)

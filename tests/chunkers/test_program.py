@@ -21,24 +21,11 @@ from repoeval_bench.core.errors import ChunkError, OutOfTurnError
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.retrieval.corpus import build_corpus
+from support.cases import cases
 
 FILE = SourceFile("repo", "a.py", "ä = '\U0001d4b3'\nb = 1\n\nc = 2\n")
 
-NODE = r"""
-const lines = require('readline').createInterface({input: process.stdin});
-const size = Number(process.argv[2]);
-lines.on('line', line => {
-  const parts = JSON.parse(line).text.split(/(?<=\n)/);
-  const chunks = []; let start = 0, at = 0, filled = 0;
-  for (const part of parts) {
-    const nws = part.replace(/\s/g, '').length;
-    if (nws && filled && filled + nws > size) { chunks.push([start, at]); start = at; filled = 0; }
-    filled += nws; at += part.length;
-  }
-  chunks.push([start, at]);
-  console.log(JSON.stringify({unit: 'utf16', chunks}));
-});
-"""
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -83,7 +70,7 @@ def test_every_declared_unit_gives_the_same_chunks(python, unit: str, cuts: list
 def test_a_node_program_cuts_as_fixed_does(tmp_path) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not on the PATH")
-    (tmp_path / "fixed.js").write_text(NODE, "utf-8")
+    (tmp_path / "fixed.js").write_text(CASES["node"], "utf-8")
     text = "größe = '\U0001d4b3😀'\n\n" * 40
     chunks = cut(f"node {tmp_path / 'fixed.js'} 60", SourceFile("r", "a.py", text))
     assert len(chunks) > 3
@@ -117,45 +104,16 @@ def test_blank_files_are_not_sent_and_blank_chunks_are_dropped(python) -> None:
     assert cut(python("print(json.dumps({'unit': 'lines', 'chunks': [[0, 2], [2, 3], [3, 4]]}))"))[1:] == ["c = 2\n"]
 
 
-NO_CHUNKS = [
-    ("all", "chunks.0: keys with values were expected"),
-    ([0, 1, 2], "chunks.0: keys with values were expected"),
-    ([0, True], "chunks.0.end: a whole number was expected, got true"),
-    ([0, 5], "[0, 5), empty or outside the file's 4 lines"),
-    ([-1, 2], "[-1, 2), empty or outside"),
-    ([2, 2], "[2, 2), empty or outside"),
-    ({"start": 0, "end": 1, "heading": "x"}, "chunks.0.heading: this field does not exist"),
-    ({"start": 0}, "chunks.0.end: it is missing"),
-    ({"start": 0, "end": 1, "header": 3}, "chunks.0.header: a text was expected"),
-    ({"start": 0, "end": 1, "text": "a\ud800"}, "which is not a line of JSON"),
+MISBEHAVES = [
+    *CASES["misbehaves"],
+    *(
+        (f"print(json.dumps({{'unit': 'lines', 'chunks': [{chunk}]}}))", [part])
+        for chunk, part in CASES["no_chunk"].items()
+    ),
 ]
 
 
-@pytest.mark.parametrize(
-    ("body", "parts"),
-    [
-        ("sys.stderr.write('out of cheese\\n'); sys.exit(3)", ["exit code 3", "out of cheese"]),
-        (
-            "sys.stderr.write('    throw x;\\n\\nError: Cannot find package\\n    at f (a.mjs:1)\\n}\\n'); sys.exit(1)",
-            ["standard error ends with: throw x; | Error: Cannot find package | }"],
-        ),
-        ("sys.stderr.write('a\\n' * 300 + 'the disk is full\\n'); sys.exit(3)", ["a | the disk is full"]),
-        ("print('hello')", ["'hello'", "not a line of JSON"]),
-        ("print('[1, 2]')", ["gave a wrong answer: the line: keys with values were expected"]),
-        ("print(json.dumps({'chunks': []}))", ["gave a wrong answer: unit: it is missing"]),
-        ("print(json.dumps({'unit': 'bytes', 'chunks': [[1, 5]]}))", ["[1, 5)", "cuts a character in two"]),
-        ("print(json.dumps({'error': 'no such grammar'}))", ["reported: no such grammar"]),
-        ("os.close(1); time.sleep(60)", ["closed its output before it answered"]),
-        ("os.kill(os.getpid(), 9)", ["ended with exit code 137 "]),
-        (
-            "print(json.dumps({'unit': 'x' * 5_000_000, 'chunks': []}))",
-            ["unit: 'characters', 'bytes', 'utf16' or 'lines'"],
-        ),
-        ("print('[' * 100_000)", ["which is not a line of JSON"]),
-        ("time.sleep(60)", ["gave no answer within 0.5 s"]),
-        *((f"print(json.dumps({ {'unit': 'lines', 'chunks': [chunk]} }))", [part]) for chunk, part in NO_CHUNKS),
-    ],
-)
+@pytest.mark.parametrize(("body", "parts"), MISBEHAVES)
 def test_a_program_that_misbehaves_is_named_with_the_file_and_its_last_words(python, body: str, parts: list) -> None:
     """In short, however much it says, and as shells name the signal that ended it."""
     with pytest.raises(ChunkError) as caught:

@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.cli.listing import explanation
@@ -14,9 +13,10 @@ from repoeval_bench.core.errors import ChunkError, SpecError
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.retrieval.corpus import build_corpus
+from support.cases import cases
 from support.leaves import of_leaves
 
-REFUSED = yaml.safe_load(Path(__file__).with_name("refused.yaml").read_text("utf-8"))
+REFUSED = cases(__file__)
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
 
 

@@ -9,21 +9,10 @@ import repoeval_bench
 from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker, of_size, snippet_of
 from repoeval_bench.core.languages import LANGUAGES
 from repoeval_bench.core.source import SourceFile
+from support.cases import cases
 
 OWN_CODE = sorted((Path(repoeval_bench.__file__).parent / "core").glob("*.py"))[:6]
-SPECS = {
-    "chonkie:chunk_size=808": "chonkie",
-    "chonkie:kind=recursive,chunk_size=500": "chonkie",
-    "chonkie:kind=sentence,chunk_size=500": "chonkie",
-    "chonkie:kind=token,chunk_size=500": "chonkie",
-    "chonkie:kind=fast,chunk_size=900": "chonkie",
-    "langchain:chunk_size=879": "LangChain",
-    "langchain:chunk_size=1000,chunk_overlap=200": "LangChain",
-    "llama-index:max_chars=1408": "LlamaIndex",
-    "ast:max_nws=623": "repoeval-bench",
-    "fixed:max_nws=500": "repoeval-bench",
-    "recursive:max_nws=500,header=path": "repoeval-bench",
-}
+SPECS = cases(__file__)["specs"]
 PACKAGES = {"LangChain": "langchain_text_splitters", "LlamaIndex": "llama_index"}
 OTHERS = {
     "javascript": "function f(a) {\n  return a + 1;\n}\n\nclass A {\n  b() {\n    return 2;\n  }\n}\n" * 12,

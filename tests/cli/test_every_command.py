@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,63 +11,23 @@ import pytest
 
 from repoeval_bench.cli import app
 from repoeval_bench.cli.group import CommandGroup
+from support.cases import cases
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import read_rows, write_rows
 
 
 @dataclass(frozen=True)
 class Call:
-    """The call of a command: its words, with {places} for files of the fixture, and how it prints JSON.
-
-    `reads` are the files of a run folder that the command cannot do without; none where it reads no run.
-    """
+    """The call of a command, as `every_command.yaml` has it."""
 
     words: str
     json: str = "--json"
-    reads: tuple[str, ...] = ()
+    reads: Sequence[str] = ()
 
 
-DATA = "--source {mirror}"
-RUN = "-c fixed:max_nws=400 --retriever bm25 --out {out} " + DATA
-ROWS = ("manifest.json", "per_query.jsonl.gz")
-LOG = ("manifest.json", "retrieved.jsonl.gz")
-CALLS = {
-    "eval": Call(f"eval {RUN}"),
-    "recommend": Call("recommend {mirror} -c fixed --sizes 200,400 --retriever bm25 --out {out}"),
-    "run": Call(f"run {{bench.yaml}} --out {{out}} {DATA}"),
-    "compare": Call("compare {run} {other}", reads=ROWS),
-    "runs": Call("runs --out {runs}"),
-    "diff": Call("diff {run} {other}", reads=ROWS),
-    "segments": Call("segments {run}", reads=ROWS),
-    "logs diagnose": Call("logs diagnose {run}", reads=("manifest.json", "retrieved.jsonl.gz", "per_query.jsonl.gz")),
-    "gate": Call("gate {run} --config {gates.yaml}", reads=ROWS),
-    "logs pipeline": Call("logs pipeline {run}", reads=LOG),
-    "logs hard-negatives": Call("logs hard-negatives {run} -n 1", reads=LOG),
-    "logs pool": Call("logs pool {run} -o {pool.jsonl}", json="", reads=LOG),
-    "logs bounds": Call("logs bounds {run} --judgements {judged.jsonl}", reads=LOG),
-    "logs import": Call("logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {out}"),
-    "verify": Call("verify {run} " + DATA, reads=(*ROWS, "metrics.json", "retrieved.jsonl.gz")),
-    "sweep": Call(f"sweep {RUN} --sizes 300,500"),
-    "lab sensitivity": Call(f"lab sensitivity {{bench.yaml}} --out {{out}} {DATA}"),
-    "lab leaderboard": Call("lab leaderboard --out {runs}", json=""),
-    "report": Call("report {run} -o {report.html}", json="", reads=ROWS),
-    "export runs": Call("export runs {run}", json="", reads=ROWS),
-    "export beir": Call("export beir {run} -o {beir} " + DATA, reads=("manifest.json",)),
-    "data": Call(f"data fetch {DATA}"),
-    "cache": Call("cache info"),
-    "list": Call("list chunkers"),
-    "chunker show": Call("chunker show {source.py} -c ast"),
-    "chunker stats": Call(f"chunker stats -c ast {DATA}"),
-    "chunker check": Call("chunker check fixed"),
-}
-ELSEWHERE = {
-    "complete run": "it needs a server: `plugins/completion/test_complete_cli.py`",
-    "mcp": "it needs a client: `plugins/mcp/test_server.py`",
-    "logs questions": "`plugins/logs/test_foreign_questions.py`",
-    "lab reproduce": "all published settings take a while, and a model: `end_to_end/test_the_whole_job.py`",
-}
-"""Commands that are tried in a file of their own, and why."""
-
+CASES = cases(__file__)
+CALLS = {name: Call(**call) for name, call in CASES["calls"].items()}
+MISSING, OUTPUTS, UNREAD = (CASES[name] for name in ("missing", "outputs", "unread"))
 OF_RUNS = [(name, read) for name, call in CALLS.items() for read in call.reads]
 
 
@@ -115,7 +76,7 @@ def test_every_command_is_called():
         *(groups.keys() - inner.keys()),
         *(f"{name} {name_of_command}" for name, table in inner.items() for name_of_command in table),
     }
-    assert {name for name in (*CALLS, *ELSEWHERE) if name.split()[0] in COMMANDS} == every
+    assert {name for name in (*CALLS, *CASES["elsewhere"]) if name.split()[0] in COMMANDS} == every
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -134,44 +95,6 @@ def test_a_run_that_is_missing_is_a_usage_error(stored, tmp_path, name):
     places = {**stored, "run": tmp_path / "absent"}
     sentence = one_sentence(bench(*words(CALLS[name].words, places, tmp_path), home=stored["home"]), 2)
     assert "absent" in sentence
-
-
-MISSING = {
-    "gate": "gate {run} --config {none}",
-    "bounds": "logs bounds {run} --judgements {none}",
-    "calibration": "logs bounds {run} --judgements {judged.jsonl} --calibration {none}",
-    "log": "logs import {none} --gold {gold.jsonl}",
-    "gold": "logs import {run}/retrieved.jsonl.gz --gold {none}",
-    "bench file": "run {none}",
-    "queries": f"eval {RUN} --queries {{none}}",
-    "source": "eval -c fixed --retriever bm25 --out {out} --source {none}",
-    "no code": "recommend {empty} --out {out}",
-    "pack of none": "data build {none} -o {out}",
-    "no archive": "data fetch --source {empty}",
-    "chunk": "chunker show {none}",
-    "chunk-stats": "chunker stats {none}",
-    "leaderboard": "lab leaderboard --out {none}",
-    "runs": "runs --out {none}",
-}
-"""Arguments that name what is not there, or a folder with nothing in it."""
-
-OUTPUTS = {
-    "pool": "logs pool {run} -o {way}/p.jsonl",
-    "gold": "logs bounds {run} --judgements {judged.jsonl} --write-gold {way}/g.jsonl",
-    "junit": "gate {run} --config {gates.yaml} --junit {way}/j.xml",
-    "report": "report {run} -o {way}/r.html",
-    "recommend": "recommend {mirror} --report {way}/r.html",
-    "recommend runs": "recommend {mirror} --out {way}/runs",
-    "reproduce": "lab reproduce --source {mirror} --out {way}/runs",
-    "leaderboard": "lab leaderboard --out {runs} -o {way}/l.csv",
-    "export": "export runs {run} -o {way}/e.md",
-    "plots": "export runs {run} --plots {way}/plots",
-    "export-beir": "export beir {run} -o {way}/beir " + DATA,
-    "pack": "data build {mirror} -o {way}/pack",
-    "logs import": "logs import {run}/retrieved.jsonl.gz --gold {gold.jsonl} --out {way}/runs",
-    "eval": "eval -c fixed --retriever bm25 --out {way}/runs " + DATA,
-}
-"""Outputs that cannot be written: a file is in the way."""
 
 
 @pytest.mark.parametrize("call", MISSING.values(), ids=MISSING)
@@ -196,18 +119,6 @@ def test_an_output_that_cannot_be_written_is_said_before_anything_is_computed(st
     assert done.err.count("\n") == 1
     assert not done.out
     assert [name_of_command.name for name_of_command in tmp_path.iterdir()] == ["way"]
-
-
-UNREAD = {
-    "compare {run} {other} --limit 5 --protocol body --executor local:1": "--protocol, --limit, --executor change "
-    "nothing without --chunker",
-    "diff {run} {other} --limit 3 --json": "--limit changes nothing with --json",
-    "chunker stats {source.py} --set level=line": "--set level changes nothing with PATH",
-    "run {bench.yaml} --dry-run --executor local:1": "--executor changes nothing with --dry-run",
-    "recommend {mirror} --time-limit 0": "error: --time-limit: a number greater than 0 was expected (it is 0.0)",
-    "recommend {mirror} --time-limit nan": "error: --time-limit: a finite number was expected (it is nan)",
-}
-"""Options that a command offers and does not read beside the others, and numbers that one does not take."""
 
 
 @pytest.mark.parametrize("call", UNREAD)

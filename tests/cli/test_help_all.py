@@ -11,7 +11,10 @@ from repoeval_bench.cli import app
 from repoeval_bench.cli.options import option_variables, request_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.request import Flag, RunRequest
+from support.cases import cases
 from support.command import bench, one_sentence
+
+CASES = cases(__file__)
 
 MOST_OPTIONS = 23
 
@@ -32,16 +35,7 @@ def arguments(mirror, tmp_path):
     return ("eval", "-c", "fixed:max_nws=400", "--retriever", "bm25", "--source", mirror, "--out", tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("exclusion=bdy",), "did you mean 'body'"),
-        (("exclusoin=body",), "did you mean 'exclusion'"),
-        (("exclusion=body", "exclusion=none"), "--set exclusion is given twice"),
-        (("exclusion",), "give --set exclusion=VALUE"),
-        (("allow_sparse_qrels=maybe",), "--set allow_sparse_qrels: "),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), CASES["mistakes"])
 def test_a_mistake_names_the_field(arguments, words, sentence):
     options = [option for word in words for option in ("--set", word)]
     assert sentence in one_sentence(bench(*arguments, *options), 2)
@@ -66,19 +60,7 @@ def command(**fields):
     return NewOptions.of(fields, typed=True)
 
 
-@pytest.mark.parametrize(
-    ("assigned", "value"),
-    [
-        ("window=7", 7),
-        ("share=0.5", 0.5),
-        ("strict=1", True),
-        ("strict=false", False),
-        ("window=x", "--set window: a whole number was expected (it is 'x')"),
-        ("window=0", "--set window: a number of 1 or more was expected (it is '0')"),
-        ("share=half", "--set share: a number was expected (it is 'half')"),
-        ("strict=maybe", "--set strict: true or false was expected (it is 'maybe')"),
-    ],
-)
+@pytest.mark.parametrize(("assigned", "value"), CASES["assigned"].items())
 @pytest.mark.parametrize("by_variable", [False, True])
 def test_a_new_field_is_read_by_its_type(assigned, value, by_variable):
     """From the command line and a variable of make; the command that makes the run again has it."""

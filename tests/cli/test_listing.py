@@ -6,33 +6,13 @@ from repoeval_bench.cli.listing import LISTS, explanation, list_table
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.metrics import DEFINITION_MEASURES, EVAL_MEASURES, Measure
 from repoeval_bench.report.text import heading
+from support.cases import cases
 from support.command import bench, one_sentence
 
+CASES = cases(__file__)
 
-@pytest.mark.parametrize(
-    ("words", "pieces"),
-    [
-        ("chunkers ast", ["chunker ast: ", "  max_nws=1500", "  header=none"]),
-        ("chunkers exec", ["chunker exec:COMMAND"]),
-        ("chunkers ast:max_nws=800", ["chunker ast: ", "  max_nws=800"]),
-        (
-            "chunkers py:repoeval_bench.chunkers.file:FileChunker",
-            ["chunker py:repoeval_bench.chunkers.file:FileChunker: "],
-        ),
-        ("relevance graded", ["relevance graded:iou", "relevance graded:levels"]),
-        ("relevance iou:0.5", ["relevance iou:T: shared lines over"]),
-        (
-            "protocols code-chunk",
-            ["note", "the target ends with the first line to be written", "trlx and betty are left"],
-        ),
-        ("measures nDCG@10", ["nDCG@10 (ndcg@10): ", "formula"]),
-        ("datasets api", ["level api: tokenizer codex; ", "tasks 1600; repositories 8"]),
-        ("retrievers rerank:minilm", ["retriever rerank:RERANKER", "reranker "]),
-        ("embedders openai:some-model", ["embedder openai:MODEL: a model of OpenAI", "batch=64", "base_url"]),
-        ("embedders minilm", ["device=cpu", "precision=auto", "long_queries=head"]),
-        ("facts is_method", ["fact is_method: whether that function is a method"]),
-    ],
-)
+
+@pytest.mark.parametrize(("words", "pieces"), CASES["explained"].items())
 def test_a_name_is_explained(words, pieces):
     """An explanation says what a name is, and what it means."""
     text = explanation(*words.split())
@@ -49,17 +29,7 @@ def test_whatever_a_list_prints_is_explained(kind):
     assert all(explanation(kind, name) for name in names)
 
 
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        ("measures", "ndgc@10", "did you mean 'ndcg@10'"),
-        ("measures", "ndcg(gian=exp)@5", "did you mean 'gain'"),
-        ("relevance", "lines:x", "unknown relevance 'lines:x'; choose from overlap"),
-        ("chunkers", "ast:xyz", "chunker ast takes no name"),
-        ("protocols", "xyzzy", "unknown protocol 'xyzzy'"),
-        ("packs", "native", "unknown pack 'native'"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name", "message"), CASES["unknown"])
 def test_an_unknown_name_is_refused_with_the_nearest(kind, name, message):
     with pytest.raises(UsageError) as error:
         explanation(kind, name)

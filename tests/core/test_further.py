@@ -1,9 +1,6 @@
 """The further languages, whose grammars are in an extra: their definitions, and what their comments are."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.definitions import definitions
@@ -11,10 +8,11 @@ from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import FURTHER, language_name, language_of
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.syntax import parse
+from support.cases import cases
 
 pytest.importorskip("tree_sitter_language_pack")
 
-CASES = yaml.safe_load(Path(__file__).with_name("further.yaml").read_text("utf-8"))
+CASES = cases(__file__)
 COMMENTS = {"ruby": "# Add", "haskell": "-- | Add", "php": "/** Add", "shell": "#!", "zig": "/// A"}
 
 

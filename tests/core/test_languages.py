@@ -1,28 +1,16 @@
 """The language of a file, by its name, and by its text where the name belongs to two."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from repoeval_bench.core.languages import ENDINGS, LANGUAGES, language_of
+from support.cases import cases
 
-HEADERS = yaml.safe_load(Path(__file__).with_name("headers.yaml").read_text("utf-8"))
-NAMES = {
-    "python": ("a.py", "a/b.PYI", "a.pyw", ".py"),
-    "javascript": ("a.js", "a.jsx", "a.mjs", "a.cjs"),
-    "typescript": ("a.ts", "types.d.ts", "a.mts", "a.cts"),
-    "tsx": ("a.tsx",),
-    "java": ("A.java",),
-    "go": ("a_test.go",),
-    "rust": ("src/lib.rs",),
-    "c": ("a.c", "a.h"),
-    "cpp": ("a.cpp", "a.cc", "a.hpp", "a.C++"),
-    "csharp": ("A.cs",),
-}
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(("language", "path"), [(name, path) for name, paths in NAMES.items() for path in paths])
+@pytest.mark.parametrize(
+    ("language", "path"), [(name, path) for name, paths in CASES["names of files"].items() for path in paths]
+)
 def test_the_name_of_a_file_says_its_language(language: str, path: str) -> None:
     assert language_of(path) is LANGUAGES[language]
 
@@ -34,7 +22,7 @@ def test_any_other_name_says_none(path: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "language"),
-    [(text, language) for language, texts in HEADERS["language of the header"].items() for text in texts],
+    [(text, language) for language, texts in CASES["language of the header"].items() for text in texts],
 )
 def test_a_header_is_cpp_where_its_text_is_nothing_else(text: str, language: str) -> None:
     assert language_of("a.h", text) is LANGUAGES[language]
@@ -42,7 +30,7 @@ def test_a_header_is_cpp_where_its_text_is_nothing_else(text: str, language: str
 
 
 @pytest.mark.parametrize(
-    ("text", "named"), [(text, named) for named, texts in HEADERS["beside Objective-C"].items() for text in texts]
+    ("text", "named"), [(text, named) for named, texts in CASES["beside Objective-C"].items() for text in texts]
 )
 def test_a_header_of_objective_c_is_in_no_known_language(text: str, named: str) -> None:
     assert (language_of("a.h", text) is not None) == (named == "read")

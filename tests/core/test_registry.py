@@ -10,8 +10,11 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics.measure import Measure
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.parts import kinds
+from support.cases import cases
 from support.command import python
 from support.plug_ins import install, module_of_the_docs
+
+CASES = cases(__file__)
 
 NAMES = count()
 
@@ -117,45 +120,11 @@ def test_protocols_and_measures_from_outside_go_by_the_name_they_are_given(modul
         Measure.parse("measure_from_outside")
 
 
-MISTAKES = """
-import numpy
-
-class Nothing:
-    pass
-
-class Fails:
-    def __init__(self):
-        raise RuntimeError("out of cheese")
-
-class Needy:
-    def __init__(self, size: int):
-        pass
-
-text = "a text"
-"""
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "message"),
-    [
-        ("chunker", "Nothing", "has no chunk; a chunker has chunk(self, file), or __call__(self, file), "),
-        ("embedder", "Nothing", "has no encode; an embedder has encode(self, texts, role), "),
-        ("retriever", "Nothing", "has no search; a retriever has search(self, queries, k, excluded), "),
-        ("reranker", "Nothing", "has no score; a reranker has score(self, query, texts), "),
-        ("protocol", "text", "is a str; a protocol is a repoeval_bench.protocols.protocol.Protocol"),
-        ("measure", "text", "is a str; a measure is a repoeval_bench.metrics.definition.MeasureDefinition"),
-        ("chunker", "text", "is a str; name a class"),
-        ("retriever", "Fails", "cannot be built: RuntimeError: out of cheese"),
-        ("retriever", "Needy", "needs size; add size=VALUE"),
-        ("retriever", "Needy:size=x", "size=x is not possible; a whole number"),
-        ("retriever", "Nothing:k=1", "takes no options"),
-        ("retriever", "Nothin", "did you mean 'Nothing'"),
-    ],
-)
+@pytest.mark.parametrize(("kind", "name", "message"), CASES["mistakes"])
 def test_every_mistake_is_one_sentence(kind, name, message, tmp_path, monkeypatch):
     """Faults of a part from outside are reported when it is chosen or made."""
     module = f"mistakes_{next(NAMES)}"
-    (tmp_path / f"{module}.py").write_text(MISTAKES, "utf-8")
+    (tmp_path / f"{module}.py").write_text(CASES["module"], "utf-8")
     monkeypatch.syspath_prepend(str(tmp_path))
     with pytest.raises(SpecError) as error:
         KINDS[kind].choose(f"py:{module}:{name}").make()

@@ -5,21 +5,12 @@ import pytest
 from repoeval_bench.core.errors import SpecError, nearest
 from repoeval_bench.core.files import slug
 from repoeval_bench.core.spec import Spec
+from support.cases import cases
+
+CASES = cases(__file__)
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "target", "params"),
-    [
-        ("ast", "ast", "", {}),
-        ("ast:max_nws=800", "ast", "", {"max_nws": "800"}),
-        ("chonkie:kind=code,chunk_size=512", "chonkie", "", {"kind": "code", "chunk_size": "512"}),
-        ("st:sentence-transformers/all-mpnet-base-v2", "st", "sentence-transformers/all-mpnet-base-v2", {}),
-        ("st:/models/a:b,max_length=128", "st", "/models/a:b", {"max_length": "128"}),
-        ("py:my.pkg:Cutter", "py", "my.pkg:Cutter", {}),
-        ("py:my.pkg:Cutter:size=3,step=1", "py", "my.pkg:Cutter", {"size": "3", "step": "1"}),
-        ("exec:node chunk.js --a=b,c", "exec", "node chunk.js --a=b,c", {}),
-    ],
-)
+@pytest.mark.parametrize(("text", "name", "target", "params"), CASES["printed"])
 def test_specs_parse_and_print_back(text, name, target, params):
     """Every way to name a part parses into name, target and options, and prints back as it was written."""
     spec = Spec.parse(text)

@@ -4,23 +4,11 @@ import pytest
 
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.task_facts import FACTS, task_facts
+from support.cases import cases
 from support.written import benchmark, sources, task
 
-SOURCE = '''class A:
-    def method(self):
-        """Documented."""
-        return 1
-
-    async def outer(self):
-        def inner(x):
-            return x
-        return inner
-
-
-def free(a,
-         b):
-    return a + b
-'''
+CASES = cases(__file__)
+SOURCE = CASES["source"]
 
 
 def facts_at(line, text=SOURCE, path="p.py"):
@@ -39,16 +27,7 @@ def test_a_chain_of_elif_is_not_nested():
     assert facts_at(500, text)["nesting_depth"] == 0
 
 
-@pytest.mark.parametrize(
-    ("line", "lines", "depth", "docstring", "method"),
-    [
-        (2, 3, 1, True, True),  # the docstring line of a method
-        (6, 4, 1, False, True),  # a nested def is what is to be written: its method surrounds it
-        (7, 2, 2, False, False),  # inside the nested function
-        (13, 3, 0, False, False),  # after a signature of two lines
-        (11, None, None, None, None),  # at module level
-    ],
-)
+@pytest.mark.parametrize(("line", "lines", "depth", "docstring", "method"), CASES["facts"])
 def test_facts_of_a_task(line, lines, depth, docstring, method):
     result = facts_at(line)
     assert set(result) == set(FACTS)

@@ -5,20 +5,11 @@ import pytest
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.loader import load_benchmark
+from support.cases import cases
 from support.codebase import CODE, write_code
 from support.runs import write_rows
 
-GOOD = [
-    {"query": "who owes whom", "file": "ledger/ledger.py", "start_line": 32, "end_line": 34, "quote": "settle_debts"},
-    {
-        "query": "dropping old entries",
-        "id": "drop",
-        "places": [
-            {"file": "code/cache/cache.go", "start_line": 33, "end_line": 42},
-            {"file": "./maps/Grid.java", "start_line": 1, "end_line": 1, "quote": " package maps; "},
-        ],
-    },
-]
+GOOD = cases(__file__)
 
 
 @pytest.fixture(scope="module")

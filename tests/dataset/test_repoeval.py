@@ -9,6 +9,9 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.dataset.repoeval import dump_tasks, parse_tasks
 from support import minirepo
+from support.cases import cases
+
+CASES = cases(__file__)
 
 ROW = {
     "prompt": "def f():",
@@ -86,22 +89,8 @@ def test_line_no_is_read_like_lineno():
     ("row", "complaint"),
     [
         ("{not json", "t.jsonl:1: row: not valid JSON"),
-        (without("prompt"), "t.jsonl:1: prompt: it is missing"),
-        (without("metadata"), "t.jsonl:1: metadata: it is missing"),
-        (without("lineno"), "t.jsonl:1: metadata.lineno: it is missing"),
-        (without("ground_truth"), "t.jsonl:1: metadata.ground_truth: it is missing"),
-        (changed(lineno="7"), 'metadata.lineno: a whole number was expected, got "7"'),
-        (changed(lineno=-1), "metadata.lineno: a number of 0 or more was expected, got -1"),
-        (changed(lineno=2), "context_start_lineno of at most lineno (2) was expected"),
-        (changed(prompt=None), "t.jsonl:1: prompt: a text was expected, got null"),
-        (changed(ground_truth=""), "metadata.ground_truth: a text of 1 or more characters was expected"),
-        (changed(fpath_tuple="('a', 'b.py')"), "metadata.fpath_tuple: a list was expected"),
-        (changed(fpath_tuple=["only"]), "metadata.fpath_tuple: the repository and at least one path part"),
-        (changed(fpath_tuple=["a", "..", "b.py"]), "metadata.fpath_tuple: path parts that are not blank, '.' or '..'"),
-        (changed(fpath_tuple=["a", " ", "b.py"]), "metadata.fpath_tuple: path parts that are not blank"),
-        (changed(fpath_tuple=["a", "b\0.py"]), "metadata.fpath_tuple: it holds a character that no path may hold"),
-        (changed(fpath_tuple=["a", "C:\\x.py"]), "metadata.fpath_tuple: it has an absolute path"),
-        (changed(lineno=2**31), "metadata.lineno: a number of 2147483647 or less was expected"),
+        *((without(name), f"t.jsonl:1: {field}: it is missing") for name, field in CASES["missing"].items()),
+        *((changed(**fields), complaint) for fields, complaint in CASES["changed"]),
     ],
 )
 def test_a_broken_row_is_named_with_line_field_and_expectation(row, complaint):

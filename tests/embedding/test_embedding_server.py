@@ -10,7 +10,10 @@ from repoeval_bench.core.errors import EmbeddingError, SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.choice import find_encoder, parse_embedder
 from repoeval_bench.embedding.storage import VectorCache
+from support.cases import cases
 from support.embedding_server import KEY
+
+CASES = cases(__file__)
 
 pytestmark = pytest.mark.usefixtures("no_faults")
 
@@ -71,23 +74,7 @@ def test_a_server_without_an_answer_is_asked_again(server, tmp_path, monkeypatch
     assert len(server.seen()) == 6
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ({"status": 400}, "refuses the model or a text (HTTP 400: "),
-        ({"status": 413, "words": "batch size 2 > maximum allowed batch size 1"}, "send fewer texts at once (batch=N)"),
-        ({"status": 404, "text": "no page"}, "refuses the model or a text (HTTP 404: no page)"),
-        ({"status": 422, "text": '{"detail": [{"msg": "too long"}]}'}, '(HTTP 422: {"detail": [{"msg": "too long"}]})'),
-        ({"status": 422, "text": ""}, "(HTTP 422); check model"),
-        ({"lose_one": True}, "its 1 vectors have not an index each from 0 to 1"),
-        ({"same_index": True}, "have not an index each"),
-        ({"short_row": True}, "and one length"),
-        ({"raw": "<html>"}, "does not speak the embeddings API: not valid JSON"),
-        ({"raw": data(0, ["1"])}, "data.0.embedding.0: a number was expected"),
-        ({"raw": data([1], [1])}, "data.0.index"),
-        ({"raw": '{"error": {"message": "quota exceeded"}}'}, "quota exceeded"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "message"), CASES["faults"])
 def test_what_is_wrong_is_reported_at_once(server, client, fault, message):
     """The next answer would be the same."""
     server.fail(fault)
@@ -127,22 +114,7 @@ def test_a_refused_key_is_not_repeated(server, tmp_path, monkeypatch):
         find_encoder(spec)
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("openai", "names no model"),
-        ("openai:m,api_key=sk-abc", "from OPENAI_API_KEY in the environment only"),
-        ("openai:m,base_url=http://me:sk-abc@host/v1", "more than an address"),
-        ("openai:m,base_url=http://host/v1?key", "more than an address"),
-        ("openai:m,base_url=host/v1", "not an http or https"),
-        ("openai:m,base_url=http://[::1/v1", "not an http or https"),
-        ("openai:m,batch=0", "a number of 1 or more was expected"),
-        ("openai:m,dimension=8", "did you mean 'dimensions'"),
-        ("hash:x", "is not key=value"),
-        ("hsh", "did you mean 'hash'"),
-        ("hash:dim=x", "a whole number was expected"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "message"), CASES["specs"].items())
 def test_wrong_specs_are_refused_without_repeating_a_key(spec, message):
     """One sentence with the way out; what could be a key is not in it."""
     with pytest.raises(SpecError, match=message) as error:

@@ -12,16 +12,13 @@ from support.codebase import write_code
 from support.command import bench, json_of, succeed
 from support.once import made_once
 
-CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400", "chonkie:chunk_size=600", "fixed", "ast", "chonkie")
-
 
 @pytest.fixture(scope="session")
 def warm_home(tmp_path_factory, mirror):
-    """A home whose data is installed and whose vectors are cached for three chunkers, small and as they ship."""
+    """A home whose data is installed and whose vectors of small chunks by `ast` are cached."""
 
     def embed(home):
-        specs = [part for spec in CHUNKERS for part in ("--chunker", spec)]
-        succeed("eval", *specs, "--source", mirror, "--out", home / "first", home=home)
+        succeed("eval", "-c", "ast:max_nws=400", "--source", mirror, "--out", home / "first", home=home)
 
     warm = made_once(tmp_path_factory, "warm-home", embed)
     # Tests add vectors of their own, so each process has a copy.

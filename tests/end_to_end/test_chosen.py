@@ -9,8 +9,7 @@ import pytest
 
 from repoeval_bench.analysis.gates import ChosenEvidence, ChosenSetting
 from repoeval_bench.own.recommend.chosen import dump_chosen, read_chosen
-from support.codebase import write_modules
-from support.command import bench, json_of, succeed
+from support.command import bench, succeed
 from support.history import Story, python_file
 
 NAMES = [
@@ -93,22 +92,6 @@ def test_few_later_commits_are_too_little_to_judge(shop, tmp_path, since):
     path = write(tmp_path, spec=LARGE, opponent=SMALL, **known)
     done = succeed("gate", path, "--source", shop.folder, "--out", tmp_path / "out", home=tmp_path)
     assert "Too little to judge: 0 usable commits since" in done.out
-
-
-def test_recommend_writes_its_choice_without_code_or_names(tmp_path):
-    code = write_modules(tmp_path / "secretproject", 12)
-    path = tmp_path / "chunking.toml"
-    words = ["recommend", code, "-c", "fixed", "-c", "ast", "--sizes", "200,400", "--retriever", "bm25"]
-    done = succeed(*words, "--out", tmp_path / "out", "--write", path, home=tmp_path)
-    assert "gate" in done.err
-    result = json_of(*words, "--out", tmp_path / "out", home=tmp_path)
-    chosen = read_chosen(path)
-    assert chosen.spec == result["choice"]["spec"] != chosen.opponent
-    assert chosen.expected_loss == pytest.approx(result["choice"]["expected_loss"])
-    assert [(one.protocol, one.questions) for one in chosen.evidence] == [
-        (one["protocol"], one["queries"]) for one in result["evidence"]
-    ]
-    assert "secretproject" not in path.read_text()
 
 
 @pytest.mark.parametrize(

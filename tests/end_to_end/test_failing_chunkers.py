@@ -6,76 +6,20 @@ import sys
 
 import pytest
 
+from support.cases import cases
 from support.command import one_sentence
 
 MODULE = "failing_chunkers"
-CHUNKERS = '''
-from dataclasses import replace
-from repoeval_bench.chunkers.registry import make_chunker
-
-class Sized:
-    def __init__(self, *, max_nws: int = 300):
-        self.max_nws = max_nws
-
-    def chunk(self, file):
-        return make_chunker("file").chunk(file)
-
-class PanicException(BaseException):
-    """What a panic of Rust becomes: no Exception."""
-
-def raising(error):
-    def chunk(self, file):
-        raise error
-
-    return type("Raising", (Sized,), {"chunk": chunk})
-
-Breaks, FillsMemory, Leaves, Panics = map(raising, (
-    ValueError("no such cut"), MemoryError(), SystemExit(0), PanicException("index out of bounds")
-))
-
-class Nothing(Sized):
-    def chunk(self, file):
-        return []
-
-class Recurses(Sized):
-    def chunk(self, file):
-        return self.chunk(file)
-
-class Odd(Sized):
-    def chunk(self, file):
-        return [replace(chunk, chars=None) for chunk in super().chunk(file)]
-
-class CannotClose(Sized):
-    def close(self):
-        raise PanicException("it is stuck")
-'''
-TWICE = """
-import json, sys
-for line in sys.stdin:
-    answer = json.dumps({"unit": "characters", "chunks": [[0, len(json.loads(line)["text"])]]})
-    print(answer)
-    print(answer, flush=True)
-"""
-KINDS = {
-    "Breaks": "ValueError: no such cut",
-    "Nothing": "gave no chunk for any of",
-    "Recurses": "RecursionError: ",
-    "FillsMemory": "MemoryError: ",
-    "Leaves": "SystemExit: 0",
-    "Panics": "PanicException: index out of bounds",
-    "Odd": "AttributeError: ",
-    "CannotClose": "PanicException: it is stuck",
-    "twice": "its answers may belong to other files",
-}
-"""Chunker, or the program -> its message."""
+CASES = cases(__file__)
+KINDS = CASES["kinds"]
 
 
 @pytest.fixture(scope="module", autouse=True)
 def importable(tmp_path_factory):
     """The folder of the chunkers and of the program."""
     folder = tmp_path_factory.mktemp("failing")
-    (folder / f"{MODULE}.py").write_text(CHUNKERS)
-    (folder / "twice.py").write_text(TWICE)
+    (folder / f"{MODULE}.py").write_text(CASES["chunkers"])
+    (folder / "twice.py").write_text(CASES["twice"])
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(folder)
         yield folder

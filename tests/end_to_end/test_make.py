@@ -14,7 +14,10 @@ from repoeval_bench.cli import app
 from repoeval_bench.cli.group import CommandGroup
 from repoeval_bench.cli.options import option_variables
 from repoeval_bench.runs.request import ComparisonRequest, RunRequest
+from support.cases import cases
 from support.leaves import LOST
+
+CASES = cases(__file__)
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 
@@ -104,40 +107,12 @@ def test_every_field_of_a_request_has_a_variable(checkout, target, models):
 LINES = {"source": ["a b"], "level": "line"}
 
 
-@pytest.mark.parametrize(
-    ("target", "given", "read"),
-    [
-        # A value arrives as it was typed; those of a repeated option are separated by blanks, save in paths.
-        (
-            "eval",
-            ("CHUNKER=ast py:it's:C", "OUT=a,b", "SOURCE=a b", "REPOS=x y"),
-            {"chunker": ["ast", "py:it's:C"], "out": "a,b", "source": ["a b"], "repos": ["x", "y"]},
-        ),
-        # CodeRAG is given no chunker.
-        ("eval", ("PROTOCOL=coderag",), {"protocol": "coderag"}),
-        # An empty folder is the usual one, not the root of the file system.
-        ("eval", ("OUT=",), {"chunker": ["ast"]}),
-        # SOURCE overrides what a benchmark's file says only where it is given.
-        ("run", ("SOURCE=a b", "OUT=o"), {"source": "a b", "out": "o"}),
-        # A command of a group reads variables too.
-        ("download", ("SOURCE=a b", "LEVEL=line"), {"fetch": LINES, "verify": LINES, "build": {}}),
-    ],
-)
+@pytest.mark.parametrize(("target", "given", "read"), CASES["variables"])
 def test_variables_are_options(checkout, target, given, read):
     assert called(checkout, target, *given)[1] == read
 
 
-@pytest.mark.parametrize(
-    ("target", "given", "words"),
-    [
-        ("run", ("BENCH=b.yaml",), "--variables run b.yaml"),
-        ("download", (), "--variables data fetch"),
-        ("leaderboard", ("OUT=my runs",), "lab leaderboard --out 'my runs' -o 'my runs/leaderboard.csv'"),
-        ("sensitivity", (), "--variables lab sensitivity sensitivity"),
-        ("report", ("OUT=my runs",), "--variables report -o 'my runs/report.html'"),
-        ("reproduce", ("OUT=",), "--variables lab reproduce --out results/reproduce"),
-    ],
-)
+@pytest.mark.parametrize(("target", "given", "words"), CASES["targets"])
 def test_targets_are_commands(checkout, target, given, words):
     """OUT says where runs are; an empty folder is the usual one."""
     assert called(checkout, target, *given)[0] == shlex.split(words)

@@ -11,6 +11,7 @@ import pytest
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
 from repoeval_bench.runs.naming import find_runs
@@ -25,14 +26,15 @@ NARROW = ["--retriever", "bm25", "-c", "fixed", "-c", "ast", "--sizes", "200,400
 @pytest.fixture(scope="module")
 def code(tmp_path_factory):
     """A folder with 36 functions in twelve files, a third of them alike."""
-    return write_modules(tmp_path_factory.mktemp("code") / "project", 12)
+    return write_modules(tmp_path_factory.mktemp("code") / "aisles", 12)
 
 
 @pytest.fixture(scope="module")
 def answered(code, tmp_path_factory):
     """(folder of results, the answer)."""
     out = tmp_path_factory.mktemp("answer")
-    return out, json_of("recommend", code, *NARROW, "--out", out, "--report", out / "page.html", home=out / "home")
+    written = ("--report", out / "page.html", "--write", out / "chunking.toml")
+    return out, json_of("recommend", code, *NARROW, "--out", out, *written, home=out / "home")
 
 
 @pytest.fixture
@@ -63,7 +65,18 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
     assert result["choice"]["name"].partition(" at ")[0] in head
-    assert [path.name[:8] for path in (out / "packs").iterdir()] == ["project-"]
+    assert [path.name[:7] for path in (out / "packs").iterdir()] == ["aisles-"]
+
+
+def test_its_choice_is_written_without_code_or_names(answered, code):
+    out, result = answered
+    chosen = read_chosen(out / "chunking.toml")
+    assert chosen.spec == result["choice"]["spec"] != chosen.opponent
+    assert chosen.expected_loss == pytest.approx(result["choice"]["expected_loss"])
+    assert [(one.protocol, one.questions) for one in chosen.evidence] == [
+        (one["protocol"], one["queries"]) for one in result["evidence"]
+    ]
+    assert code.name not in (out / "chunking.toml").read_text()
 
 
 def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_tasks(code, answered, pack):
@@ -150,7 +163,7 @@ def test_only_so_many_tasks_are_asked(answered, pack):
         assert len(set(run.scores.gold_files)) == 8
         every = run.metrics.dataset.part.sample.of
         asks = "queries" if run.metrics.protocol == "docstring" else "tasks"
-        assert run.metrics.dataset.label.startswith(f"pack-project-function-2k-code · 8 of {every} {asks}")
+        assert run.metrics.dataset.label.startswith(f"pack-aisles-function-2k-code · 8 of {every} {asks}")
         assert verify(run, str(pack)).differences == ()
     assert recommend(load_benchmark(pack), protocols=("docstring", "body"), **arguments).runs == result.runs
 
@@ -206,7 +219,7 @@ def test_report_shows_the_answer_until_runs_are_compared(code, answered, tmp_pat
     assert all(f"{one['protocol']} bm25" in shown for one in result["evidence"])
     record = (stored / "recommended.json").read_text()
     (stored / "recommended.json").write_text("{}")
-    assert result["answer"][0] not in head()
+    assert recommended(stored) is None
     (stored / "recommended.json").write_text(record)
     succeed("compare", *result["runs"][:2], "--out", stored, home=out / "home")
     assert result["answer"][0] not in head()

@@ -70,9 +70,14 @@ def shown(out, *flags):
     return markup.unescape(html), json.loads(re.search(r'id="data">([^<]*)<', html)[1])
 
 
-def test_the_page_has_the_questions_with_what_was_found(answered):
-    out, result, _ = answered
-    html, data = shown(out)
+@pytest.fixture(scope="module")
+def page(answered):
+    return shown(answered[0])
+
+
+def test_the_page_has_the_questions_with_what_was_found(answered, page):
+    _, result, _ = answered
+    html, data = page
     assert 'id="asked-table"' in html
     shorts = [run["short"] for run in data["runs"]]
     assert shorts[0] == result["candidates"][0]["name"]  # what is used now comes second
@@ -86,7 +91,7 @@ def test_the_page_has_the_questions_with_what_was_found(answered):
     assert all(query["gold"] and len(query["top"]) == len(data["runs"]) for query in data["queries"])
 
 
-def test_without_text_nothing_that_was_written_leaves(answered):
+def test_without_text_nothing_that_was_written_leaves(answered, page):
     """The page has no code and no subject; the JSON and the TOML never have any, and each says what it holds."""
     out, result, code = answered
     html, data = shown(out, "--no-text")
@@ -95,9 +100,10 @@ def test_without_text_nothing_that_was_written_leaves(answered):
     assert "order.item" not in written
     assert "Ann" not in written
     assert "and no code, no query, no subject of a commit and no author's name" in html
-    assert "subjects of commits, and no author's name" in shown(out)[0]
+    assert "subjects of commits, and no author's name" in page[0]
     toml = out.parent / "chunking.toml"
-    succeed("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml, home=out.parent / "home")
+    words = ("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml)
+    assert "gate" in succeed(*words, home=out.parent / "home").err
     assert "files = 6\n" in toml.read_text()
     for text in (json.dumps(result), toml.read_text()):
         assert "no code, no subject of a commit and no author's name" in text

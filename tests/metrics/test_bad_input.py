@@ -19,6 +19,9 @@ from repoeval_bench.metrics import (
     score_run,
 )
 from repoeval_bench.metrics.reading import read_lines
+from support.cases import cases
+
+CASES = cases(__file__)
 
 NAN = math.nan
 
@@ -31,27 +34,7 @@ def sentence(error, call, *args, **kwargs):
     return text
 
 
-@pytest.mark.parametrize(
-    ("text", "pieces"),
-    [
-        ("ndgc@10", ["'ndgc@10'", "did you mean 'ndcg@10'"]),
-        ("bpref", ["bpref is scored for every log that"]),
-        ("xyzzy", ["unknown measure 'xyzzy'; see repoeval-bench list measures for all"]),
-        ("ndcg@0", ["'ndcg@0'", "whole number from 1", "ndcg@10"]),
-        ("line_recall@0", ["from 1", "line_recall@1500"]),
-        ("mrr@ten", ["'ten'", "whole number"]),
-        ("precision", ["no cutoff", "precision@10"]),
-        ("rprec@5", ["takes none", "write rprec"]),
-        ("ndcg(gain=cubic)@5", ["'cubic'", "choose from exp, linear"]),
-        ("ndcg(gian=exp)@5", ["'gian'", "did you mean 'gain'"]),
-        ("rbp(p=1)", ["p=1", "a number less than 1"]),
-        ("recall(rel=0)@5", ["rel=0", "a number greater than 0"]),
-        ("recall(rel)@5", ["rel", "a number was expected"]),
-        ("err(p=1)", ["err takes no options"]),
-        ("", ["is not a measure", "ndcg@10"]),
-        ("ndcg(gain=exp@10", ["is not a measure"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "pieces"), CASES["measures"].items())
 def test_a_measure_that_does_not_exist_is_refused(text, pieces):
     said = sentence(UsageError, Measure.parse, text)
     for piece in pieces:
@@ -111,18 +94,7 @@ def test_a_measure_says_which_inputs_it_lacks():
     assert "line_recall@1500 needs gold and line_nws and places" in said
 
 
-@pytest.mark.parametrize(
-    ("measure", "piece"),
-    [
-        ("distinct_files@5", "places"),
-        ("novelty@5", "texts"),
-        ("ild@5", "vectors"),
-        ("alpha_ndcg@5", "subtopics"),
-        ("best_iou", "gold"),
-        ("line_rprec", "gold"),
-        ("es", "written"),
-    ],
-)
+@pytest.mark.parametrize(("measure", "piece"), CASES["inputs"].items())
 def test_an_input_without_an_entry_is_named(measure, piece):
     context = Context(places={}, gold={}, line_nws={}, texts={}, vectors={}, subtopics={}, written={})
     if piece == "gold":

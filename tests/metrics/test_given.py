@@ -7,6 +7,7 @@ import pytest
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.metrics import Measure, score_run
+from support.cases import cases
 
 RUN = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"b": 3.0}}
 QRELS = {"q1": {"b": 1, "c": 0}, "q2": {"b": 2}}
@@ -71,21 +72,7 @@ def test_measures_may_be_one_text(measures):
 
 
 Q = {"q": {"a": 1}}
-REFUSED = {
-    "text scores": (
-        {"q": {"a": "10.0", "b": "9.0"}},
-        Q,
-        "query 'q': the score of 'a' is '10.0' (str); scores are numbers",
-    ),
-    "text scores of pairs": ({"q": [("a", "10.0")]}, Q, "query 'q': the score of 'a' is '10.0'"),
-    "no score": ({"q": {"a": None}}, Q, "the score of 'a' is None"),
-    "ids that are numbers": ({"q": {10: 2.0}}, {"q": {"10": 1}}, "query 'q': ids are text; got 10"),
-    "judged ids that are numbers": (Q, {"q": {10: 1}}, "query 'q': ids are text; got 10"),
-    "a query id that is a number": ({1: {"a": 1.0}}, {"1": {"a": 1}}, "query ids are text; the run has 1"),
-    "a judged query id": ({"1": {"a": 1.0}}, {1: {"a": 1}}, "query ids are text; the qrels has 1"),
-    "a text gain": ({"q": {"a": 1.0}}, {"q": {"a": "1"}}, "query 'q': the gain of 'a' is '1'"),
-    "a missing file": ("absent.run", Q, "absent.run cannot be read"),
-}
+REFUSED = cases(__file__)
 
 
 @pytest.mark.parametrize("case", REFUSED)

@@ -8,30 +8,14 @@ from dataclasses import replace
 import pytest
 
 from repoeval_bench.metrics import DEFAULT_MEASURES, MEASURES, Context, Measure, explain, inputs_of, lower_is_better
+from support.cases import cases
+
+CASES = cases(__file__)
 
 REGISTRY = {row.name: row.part for row in MEASURES}
 
 
-@pytest.mark.parametrize(
-    ("written", "canonical"),
-    [
-        ("ndcg@10", "ndcg@10"),
-        ("nDCG@10", "ndcg@10"),
-        ("ndcg_cut_10", "ndcg@10"),
-        ("ndcg(gain=exp)@10", "ndcg(gain=exp)@10"),
-        ("ndcg(gain=linear)@10", "ndcg@10"),
-        ("NDCG", "ndcg"),
-        ("P_5", "precision@5"),
-        ("Success@1", "hit@1"),
-        ("recip_rank", "mrr"),
-        ("map_cut_5", "ap@5"),
-        ("r-precision", "rprec"),
-        ("RBP(p=0.80)", "rbp"),
-        ("rbp(rel=2,p=.5)@9", "rbp(p=0.5,rel=2)@9"),
-        ("line_recall_at_1500", "line_recall@1500"),
-        (" recall ( rel = 2 ) @5 ", "recall(rel=2)@5"),
-    ],
-)
+@pytest.mark.parametrize(("written", "canonical"), CASES["spellings"].items())
 def test_every_way_to_write_a_measure_prints_back_canonically(written, canonical):
     """trec_eval's, ir_measures' and this project's spellings are read; one is printed, and reads back."""
     assert str(Measure.parse(written)) == canonical

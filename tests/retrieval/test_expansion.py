@@ -14,30 +14,11 @@ from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import score_run
 from repoeval_bench.metrics.judged_run import ChunkPlace, Context, as_read, each_line_once, judge
 from repoeval_bench.retrieval.expansion import Expansion
+from support.cases import cases
 
-TEXT = """\
-import os
+CASES = cases(__file__)
 
-
-class Box:
-    size = 1
-
-    # opens it
-    @check
-    def open(self):
-        def lid():
-            return 1
-
-        return lid
-
-    def shut(self):
-        self.size = 0
-
-
-def last():
-    return os
-"""
-FILE = SourceFile("r", "box.py", TEXT)
+FILE = SourceFile("r", "box.py", CASES["text"])
 
 
 def brought(rule, start, end, file=FILE):
@@ -47,22 +28,9 @@ def brought(rule, start, end, file=FILE):
     return lines.start, lines.end
 
 
-@pytest.mark.parametrize(
-    ("lines", "whole"),
-    [
-        ((9, 10), (9, 11)),  # the inner function
-        ((11, 13), (6, 13)),  # blank at its start; the method, with decorator and comment
-        ((8, 13), (6, 13)),
-        ((5, 9), (5, 13)),  # a blank line, and the method from its comment on
-        ((6, 14), (6, 14)),  # the method already, and a blank line
-        ((12, 15), (3, 16)),  # two methods: the class
-        ((4, 6), (3, 16)),  # a variable of the class is not a definition of its own
-        ((15, 19), (15, 19)),  # of the class and behind it: nothing holds both
-        ((19, 20), (18, 20)),
-    ],
-)
+@pytest.mark.parametrize(("lines", "whole"), CASES["innermost"])
 def test_the_innermost_definition_that_holds_a_hit_is_read_whole(lines, whole):
-    assert brought("definition", *lines) == whole
+    assert brought("definition", *lines) == tuple(whole)
 
 
 def test_lines_around_a_hit_end_with_the_file():
@@ -83,7 +51,7 @@ def test_every_language_has_definitions_around_a_hit(language):
 
 
 def test_a_file_of_no_known_language_has_no_definitions():
-    notes = SourceFile("r", "notes.txt", TEXT)
+    notes = SourceFile("r", "notes.txt", FILE.text)
     with pytest.raises(LanguageError, match=r"r/notes\.txt: its language is not known.*lines:N"):
         brought("definition", 1, 2, notes)
     assert brought("lines:1", 1, 2, notes) == (0, 3)

@@ -15,7 +15,10 @@ from repoeval_bench.core.terms import TOKENIZERS, Tokenizer, identifiers, words
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.random_and_oracle import OracleRetriever, RandomRetriever
 from repoeval_bench.retrieval.registry import RETRIEVERS, choose_retriever
+from support.cases import cases
 from support.written import corpus
+
+CASES = cases(__file__)
 
 TEXTS = ("def parse_header(line): return line", "class HTTPServer: port = 80", "return line", "x = 1")
 
@@ -32,18 +35,7 @@ def test_identifiers_are_kept_whole_and_in_parts():
     assert words("parseHTTP max_len") == ["parsehttp", "max_len"]
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("naïveCafé", ["naïvecafé", "naïve", "café"]),
-        ("ÄndereÜBERSchrift", ["ändereüberschrift", "ändere", "über", "schrift"]),
-        ("获取data", ["获取data", "获取", "data"]),
-        ("_größe", ["_grösse", "grösse"]),
-        ("हिन्दी_पाठ", ["हिन्दी_पाठ", "हिन्दी", "पाठ"]),
-        ("E\u0301claire\u0301Bon", ["e\u0301claire\u0301bon", "e\u0301claire\u0301", "bon"]),
-        ("· ΟΔΟΣ «x»", ["οδοσ", "x"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "terms"), CASES["identifiers"].items())
 def test_identifiers_in_other_scripts_are_kept_whole_and_in_parts(text, terms):
     """Capitals and small letters of any alphabet; an accent or vowel sign written apart stays with its letter."""
     assert identifiers(text) == terms
@@ -60,20 +52,7 @@ def test_the_parts_of_an_identifier_joined_are_the_identifier_without_underscore
     assert not any("_" in part for part in parts)
 
 
-@pytest.mark.parametrize(
-    ("text", "terms"),
-    [
-        ("The parser's headers are NOT parsed", ["parser", "header", "pars"]),  # possessive, stop words, case, stems
-        ("self.running(x)", ["self.run", "x"]),
-        ("O'Neil’s", ["o'neil"]),
-        ("a1.b2", ["a1", "b2"]),
-        ("f_.x", ["f_", "x"]),
-        ("3.14 1,000 x=1", ["3.14", "1,000", "x", "1"]),
-        ("std::vector a:b", ["std", "vector", "a:b"]),
-        ("_ __ __init__ x.", ["__init__", "x"]),
-        ("caresses ponies relational sky", ["caress", "poni", "relat", "sky"]),
-    ],
-)
+@pytest.mark.parametrize(("text", "terms"), CASES["english"].items())
 def test_english_terms_are_those_of_lucenes_analyser(text, terms):
     """By hand, from UAX #29 (what joins letters, what digits), Lucene's stop words and Porter's rules."""
     assert TOKENIZERS["english"](text) == terms
@@ -169,27 +148,7 @@ def test_the_oracle_puts_the_ideal_first():
     assert [name for name, _ in run.rankings["q"]] == [ids[2], ids[0], ids[1]]
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("bm26", "did you mean 'bm25'"),
-        ("bm25:k=1", "unknown option 'k'"),
-        ("bm25:b=2", "b=2 is not possible; a number of 1.0 or less"),
-        ("bm25:k1=x", "k1=x is not possible; a number"),
-        ("bm25:tokenizer=char", "choose from code, english, whitespace, words"),
-        ("bm25:header=path", "choose from skip"),
-        ("random:seed=-1", "a number of 0 or more"),
-        ("dense:k=1", "takes no options"),
-        ("hybrid:fusion=max", "choose from rrf, sum"),
-        ("rerank", "rerank:overlap"),
-        ("rerank:overlap,first=rerank", "choose from bm25, dense, grep, hybrid, jaccard, random"),
-        ("rerank:overlap,k_raw=0", "a number of 1 or more"),
-        ("rerank:overlap,max_length=9", "unknown option"),
-        ("rerank:m,max_length=x", "max_length=x is not possible; a whole number"),
-        ("hybrid:plain", "is not key=value"),
-        ("grep:around=parent", "around is none, lines:N such as lines:10, or definition"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "message"), CASES["refused"].items())
 def test_impossible_retrievers_are_refused(spec, message):
     with pytest.raises(SpecError, match=message):
         choose_retriever(spec)

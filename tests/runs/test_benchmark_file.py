@@ -9,32 +9,9 @@ from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.runs.benchmark_file import BenchmarkFile, find_benchmark, read_benchmark, shipped
 from repoeval_bench.runs.request import PACK, RunRequest
+from support.cases import cases
 
-BROKEN = """\
-pack: repoeval
-chunkers:
-  - asst
-  - fixed:max_nsw=3
-  - fixed
-protocol: [contxt, body]
-relevance: iou:2
-retrievers: [bm26, dense]
-embedder: minilmm
-level: functions
-measures:
-  - ndgc@10
-  - recall@500
-k: 100
-baseline: ast
-"""
-
-
-UNRUNNABLE = """\
-chunkers: ast
-embedder: [minilm, 'hash:long_chunks=mean']
-k: 100
-measures: ndgc@10
-"""
+CASES = cases(__file__)
 
 
 def read(tmp_path, text, **given):
@@ -61,20 +38,8 @@ def test_a_list_of_one_may_be_its_value(tmp_path, extensions):
 def test_every_mistake_is_told_with_its_line(tmp_path):
     """Wrong chunkers, retrievers, embedders and measures: one sentence each, by line."""
     pytest.importorskip("faiss")  # a library that is missing would be one more mistake
-    messages = mistakes(tmp_path, BROKEN)
-    expected = {
-        1: "unknown pack 'repoeval'; choose from",
-        3: "did you mean 'ast'",
-        4: "unknown option 'max_nsw'",
-        6: "did you mean 'context'",
-        7: "iou:2",
-        8: "did you mean 'bm25'",
-        9: "did you mean 'minilm'",
-        10: "there is no RepoEval task file for level functions",
-        12: "did you mean 'ndcg@10'",
-        13: "raise k to 500",
-    }
-    for mistake, (line, piece) in zip(messages, expected.items(), strict=True):
+    messages = mistakes(tmp_path, CASES["broken"])
+    for mistake, (line, piece) in zip(messages, CASES["mistakes"].items(), strict=True):
         assert mistake.startswith(f":{line}: ")
         assert piece in mistake
 
@@ -89,29 +54,7 @@ def test_keys_and_values_are_told_in_the_order_of_the_file(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("- ast", "keys with values were expected, such as a line of KEY: VALUE"),
-        ("", "keys with values were expected, such as a line of KEY: VALUE"),
-        ("chunkers: [ast]\n1: 2\n", ":2: not valid YAML (the key '1' is not a text; put it in quotes)"),
-        ("k: 5\nchunkers: [ast]\nk: 6\n", ":3: not valid YAML ('k' is given twice"),
-        ("chunkers: [ast, 3]", ":1: chunkers[1]: a text was expected (it is 3)"),
-        ("protocol: context", "no chunker was named; name one such as ast (--chunker ast, or chunkers: [ast] in"),
-        ("chunkers: [ast]\nprotocol: [context, coderag]", ":1: protocol coderag fixes its documents"),
-        ("chunkers: [ast, fixed]\nbaseline: chonkie", ":2: baseline 'chonkie' is not one of the chunkers"),
-        ("chunkers: [ast]\nrepositories: [six, x]", ":2: repositories: 'six' is a set"),
-        ("chunkers: [ast]\nequivalence: 0", ":2: equivalence: a number greater than 0"),
-        ("chunkers: [ast]\nzzzzzz: 1", ":2: unknown key 'zzzzzz'; see docs/data.md for all"),
-        ("chunkers: [ast]\nk: 0", ":2: k: a number of 1 or more was expected"),
-        ("chunkers: [ast]\ndataset: humaneval", ":2: dataset: 'repoeval' was expected"),
-        (
-            "chunkers: ast\nprotocol: code-chunk\nrepositories: CarperAI_trlx",
-            ":2: protocol code-chunk scores none of Carper",
-        ),
-        ("chunkers: 2024-99-99", ":1: spec '2024-99-99' has no name"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), CASES["refused"])
 def test_files_that_describe_no_benchmark(tmp_path, text, message):
     """Broken YAML, other shapes, keys given twice, and choices that contradict each other."""
     messages = mistakes(tmp_path, text)
@@ -120,7 +63,7 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
 
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Where no embedder can do what is asked, beside a wrong measure."""
-    assert mistakes(tmp_path, UNRUNNABLE) == [
+    assert mistakes(tmp_path, CASES["unrunnable"]) == [
         ":2: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
         ":4: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?",
     ]

@@ -1,32 +1,21 @@
-"""The id of a run made here: two requests with one id write the same files."""
+"""The id of a run made here: each field of its request is part of it, and two requests with one id write the same files."""
 
 import json
 
 from repoeval_bench import evaluate, load_benchmark
+from repoeval_bench.runs.request import DataRequest, RunRequest
+from support.cases import cases
 from support.runs import read_text
 
-OPTIONS = [
-    {},
-    {"retriever": "bm25:k1=2.0"},
-    {"retriever": "jaccard"},
-    {"k": 30},
-    {"measures": ("mrr",)},
-    {"measures": ("mrr", "recall@5")},
-    {"measures": ("recall@5", "mrr")},
-    {"protocol": "body"},
-    {"protocol": "context+relevance=iou:0.3"},
-    {"protocol": "context+query=tail:2"},
-    {"protocol": "context+scope=pooled"},
-    {"retriever": "grep:around=lines:2"},
-    {"retriever": "grep:around=definition"},
-    {"chunker": "fixed:max_nws=300,header=path"},
-    {"chunker": "fixed:max_nws=301"},
-    {"skip_errors": True},
-    {"allow_sparse_qrels": True},
-    {"data": {"limit": 4}},
-    {"data": {"limit": 5}},
-    {"data": {"repos": ("first",)}},
-]
+OPTIONS = cases(__file__)
+NO_PART = {"embedder", "allow_sparse_qrels", "pack"}
+"""The first counts only where vectors are needed, the second decides whether there is a run, the third names the data."""
+
+
+def test_every_field_is_tried_here():
+    """A new field needs a row in `run_ids.yaml`, or a reason above."""
+    tried = {field for options in OPTIONS for field in options} - {"data"}
+    assert tried | NO_PART == RunRequest.model_fields.keys() - DataRequest.model_fields.keys()
 
 
 def content(folder):
@@ -38,17 +27,13 @@ def content(folder):
 
 
 def test_two_requests_with_one_id_write_the_same_files(mirror, tmp_path):
-    """Every option that can change a number, each alone: whatever changes a file changes the id."""
-    home = tmp_path / "home"
-    first = load_benchmark(mirror, home=home).tasks[0].repo
+    """Every field that can change a number, each alone: whatever changes a file changes the id."""
+    usual = {"chunker": "fixed:max_nws=300", "retriever": "bm25", "allow_sparse_qrels": True}
     stored = {}
-    for number, options in enumerate(OPTIONS):
-        data = dict(options.get("data", {}))
-        if "repos" in data:
-            data["repos"] = [first]
-        more = {"chunker": "fixed:max_nws=300", "retriever": "bm25"} | {k: v for k, v in options.items() if k != "data"}
-        run = evaluate(
-            load_benchmark(mirror, home=home, **data), more.pop("chunker"), out=tmp_path / str(number), **more
-        )
+    for number, options in enumerate([{}, {"allow_sparse_qrels": False}, *OPTIONS]):
+        benchmark = load_benchmark(mirror, home=tmp_path / "home", **options.get("data", {}))
+        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in options.items()}
+        fields.pop("data", None)
+        run = evaluate(benchmark, out=tmp_path / str(number), **usual | fields)
         assert stored.setdefault(run.run_id, content(run.folder)) == content(run.folder), options
-    assert len(stored) >= len(OPTIONS) - 1
+    assert len(stored) == len(OPTIONS) + 1

@@ -8,7 +8,10 @@ import pytest
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.runs.records import QRELS
 from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
+from support.cases import cases
 from support.runs import write_run
+
+CASES = cases(__file__)
 
 
 def lines(text):
@@ -108,18 +111,9 @@ def test_scores_are_compared_as_float32(tmp_path):
 @pytest.mark.parametrize(
     ("read", "line", "piece"),
     [
-        (read_run, "q Q0 b 2 0.5 t more", "7 fields, not 6"),
-        (read_run, "q Q0 b 2 0.5", "5 fields, not 6"),
-        (read_run, "q Q0 b 2 0.5 u", "tag 'u' after 't'; a run is of one system, split the file"),
-        (read_run, "q Q0 b 2 nan t", "'nan' is not a number"),
-        (read_run, "q Q0 b 2 1e999 t", "'1e999' is not a finite number"),
-        (read_run, "q Q0 a 2 0.1 t", "'a' appears twice in query 'q'"),
-        (read_run, " # q", "2 fields, not 6"),
-        (read_run, "q", "1 field, not 6"),
-        (read_qrels, " # q", "2 fields, not 4"),
-        (read_qrels, "q 0 b", "3 fields, not 4"),
-        (read_qrels, "q 0 b -inf", "the gain is -inf; write numbers of at most"),
-        (read_qrels, "q 0 a 2", "'a' appears twice in query 'q'"),
+        (read, line, piece)
+        for read, kind in ((read_run, "run"), (read_qrels, "qrels"))
+        for line, piece in CASES[kind].items()
     ],
 )
 def test_a_malformed_line_is_named_by_file_and_line(tmp_path, read, line, piece):

@@ -1,9 +1,6 @@
 """Which files are a source's own code."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.languages import LANGUAGES
@@ -15,8 +12,9 @@ from repoeval_bench.dataset.reading.code import (
     name_reason,
     text_reason,
 )
+from support.cases import cases
 
-CASES = yaml.safe_load(Path(__file__).with_name("code.yaml").read_text("utf-8"))
+CASES = cases(__file__)
 """Reason -> paths or texts that are left out for it; `taken` has those that are not."""
 
 

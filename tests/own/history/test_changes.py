@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 from repoeval_bench.own.history.changes import Matcher, find_gold, line_diff, one_file, read_change, renames_of
 from repoeval_bench.own.history.repository import FileChange
+from support.cases import cases
 from support.history import go_file, python_file, script_file
+
+CASES = cases(__file__)
 
 FILES = {
     "a.py": python_file(["tax", "total"]),
@@ -114,19 +117,7 @@ def test_many_definitions_ask_nothing():
     assert changed("a.py", before, after) == "too many definitions"
 
 
-@pytest.mark.parametrize(
-    ("paths", "reason"),
-    [
-        (["README.md"], "no code"),
-        (["tests/test_a.py"], "only tests"),
-        (["a.py", "b.py"], "several files"),
-        (["+a.py"], "only new or removed files"),
-        (["-a.py"], "only new or removed files"),
-        (["a.py", "+b.py"], "several files"),
-        (["vendor/a.py"], "no code"),
-        (["a.py", "tests/test_a.py", "README.md"], None),
-    ],
-)
+@pytest.mark.parametrize(("paths", "reason"), CASES["commits"])
 def test_a_commit_changes_one_file_of_code(paths, reason):
     changes = [
         FileChange(path.lstrip("+-"), None if path[0] == "+" else "1" + path, None if path[0] == "-" else "2" + path)

@@ -303,7 +303,6 @@ def test_words_are_asked_once_by_the_newest_commit_that_has_gold(tmp_path):
     assert [task.change.commit for task in questions.tasks] == [story.ids[1]]
 
 
-YEAR = 365
 CLOCKS = {"1970": -18_000, "2100": 28_000, "10000": 3_000_000}
 
 

@@ -15,8 +15,11 @@ from repoeval_bench.dataset.reading.sampling import PROMPT_TOKENS, tokens_of
 from repoeval_bench.own.packs.pack import build_pack
 from repoeval_bench.own.packs.request import BuildRequest
 from repoeval_bench.protocols.uses import with_used
+from support.cases import cases
 from support.codebase import CODE, LEFT_OUT, commit, write_code, write_files
 from support.scip import document, occurrence
+
+CASES = cases(__file__)
 
 
 def build(out, *sources, **options):
@@ -145,27 +148,7 @@ def test_an_index_of_other_code_is_refused(tmp_path):
     assert not (tmp_path / "p").exists()
 
 
-@pytest.mark.parametrize(
-    ("sources", "options", "parts"),
-    [
-        (
-            ["x"],
-            {"scip": ("gone.scip", "gone too.scip"), "resolve": "no"},
-            ("gone.scip is not a file", "gone too.scip is not a file", "2 indexes", "no name is resolved"),
-        ),
-        (["x"], {"languages": ("pyton",)}, ("unknown language 'pyton'",)),
-        (
-            ["x"],
-            {"tasks": 0, "resolve": "nams"},
-            ("tasks: a number of 1 or more", "resolve: 'names' or 'no' was expected"),
-        ),
-        *(([member], {}, ()) for member in ("/nowhere/at/all", "https://example.org/x.zip")),
-        *(
-            ([element], {}, ())
-            for element in ("pypi:click", "pypi:click==latest", "pypi:click==1.x", "npm:zod", "npm:@a@1")
-        ),
-    ],
-)
+@pytest.mark.parametrize(("sources", "options", "parts"), CASES["asked"])
 def test_all_that_is_asked_wrongly_is_said_at_once(tmp_path, sources, options, parts):
     with pytest.raises(UsageError) as raised:
         build(tmp_path / "p", *sources, **options)

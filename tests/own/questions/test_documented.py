@@ -1,17 +1,16 @@
 """Protocol docstring: what each documented function asks, what answers it, and what is blanked."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import yaml
 
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.own.questions.documented import documented
 from support import written
+from support.cases import cases
 from support.codebase import CODE
 
-SAMPLES = yaml.safe_load(Path(__file__).with_name("documented.yaml").read_text("utf-8"))
+SAMPLES = cases(__file__)
 PYTHON = SAMPLES["python"]
 
 

@@ -8,48 +8,14 @@ from repoeval_bench.own.questions.tested import questions_of_tests
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.runs.naming import find_runs
 from support import written
+from support.cases import cases
 from support.codebase import write_files
 from support.command import succeed
-from support.ledger import LEDGER
 from support.written import gold_text
 
-CODE = f"""{LEDGER}def open_ledger():
-    return Ledger()
-"""
-TESTS = '''import pytest
-from shop.ledger import Ledger, open_ledger, parse_entry
-
-
-def helper():
-    return parse_entry("")
-
-
-@pytest.mark.parametrize("entry", [parse_entry("decorator, no call of the test")])
-def test_settle_debts_skips_names_without_text(entry):
-    """Ledger.settle_debts gives nobody twice.
-
-    Not asked.
-    """
-    ledger = Ledger()
-    assert ledger.settle_debts(["a", ""]) == ["a"]
-
-
-def test_parse_entry_of_text_with_two_commas():
-    assert parse_entry("a,b,c") == ["a", "b", "c"]
-
-
-def test_parse_entry():
-    assert parse_entry("a") == ["a"]
-
-
-def test_nothing_of_the_code_is_called():
-    assert helper() is not None
-
-
-class TestLimits:
-    def test_the_limit_of_a_ledger_is_small(self):
-        assert Ledger.limit == 3
-'''
+CASES = cases(__file__)
+CODE = CASES["code"]
+TESTS = CASES["python"]
 FILES = {"shop/ledger.py": CODE, "shop/other.py": "def unused():\n    return 1\n", "tests/test_ledger.py": TESTS}
 
 
@@ -105,27 +71,7 @@ def test_tests_that_ask_the_same_are_one_question():
 
 def test_a_test_of_javascript_asks_in_the_words_of_its_text():
     """Each form of `it` and `test` with a text and a function; a todo has none, and another call is no test."""
-    code = {
-        "src/ledger.ts": "export class Ledger {\n  settle(names: string[]) {\n    return names;\n  }\n}\n\n"
-        'export function parseEntry(text: string) {\n  return text.split(",");\n}\n',
-        "src/ledger.test.ts": """import { Ledger, parseEntry } from "./ledger";
-describe("that is no test", () => {
-  beforeEach("nor is what runs before", () => parseEntry(""));
-  it("skips names without text", () => {
-    const ledger = new Ledger();
-    expect(ledger.settle(["a", ""])).toEqual(["a"]);
-  });
-  test.each([1])(`splits at ${"%i"}
-    commas`, async function (n) {
-    parseEntry("a");
-  });
-  it.only('parseEntry keeps what is between', { timeout: 3 }, async () => expect(parseEntry("a")).toEqual(["a"]));
-  it("says a thing to be done");
-  it(`calls nothing of the code`, () => {});
-});
-""",
-    }
-    questions = questions_of_tests(benchmark(code))
+    questions = questions_of_tests(benchmark(CASES["javascript"]))
     assert [(task.function_name, task.prompt) for task in questions.tasks] == [
         ("src/ledger.test.ts::skips names without text", "skips names without text"),
         ('src/ledger.test.ts::splits at ${"%i"} commas', 'splits at ${"%i"} commas'),

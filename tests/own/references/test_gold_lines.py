@@ -1,16 +1,14 @@
 """Which lines of a definition are gold outside Python, however long its parts are."""
 
-from pathlib import Path
-
 import pytest
-import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from repoeval_bench.core.uses import LIMIT
+from support.cases import cases
 from support.written import uses
 
-DATA = yaml.safe_load(Path(__file__).with_name("gold_lines.yaml").read_text("utf-8"))
+DATA = cases(__file__)
 CASES, TASKS = DATA["definitions"], DATA["tasks"]
 
 

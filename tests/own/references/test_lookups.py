@@ -28,28 +28,29 @@ def _whole(theme, case):
     return files, path, (marked[0], marked[-1] + 1), case["uses"]
 
 
-def _cases():
+def _themes():
     for name in sorted(file.stem for file in FOLDER.glob("*.yaml")):
         for title, theme in lookups(name).items():
-            for case, content in theme.get("cases", {}).items():
-                yield pytest.param(*_framed(theme, *content), id=f"{name} {title}: {case}")
-            for case, content in theme.get("each", {}).items():
-                yield pytest.param(*_whole(theme, content), id=f"{name} {title}: {case}")
+            yield pytest.param(theme, id=f"{name} {title}")
 
 
-@pytest.mark.parametrize(("files", "path", "lines", "expected"), list(_cases()))
-def test_what_names_mean(files, path, lines, expected):
-    """A name that is written with a file is compared with it, or with file and line; a type of Rust is no `impl`."""
-    result = uses(files, path, *lines)
-    assert result is not None
-    if ":" in expected:
-        places = {f"{use.definition.file[2:]}:{use.definition.name}": use.definition.lines for use in result}
-        at = {f"{name}@{lines.start + 1}" for name, lines in places.items()}
-        assert (at if "@" in expected else {*places}) == set(expected.split())
-        lines_of = {use.definition: files[use.definition.file[2:]].splitlines() for use in result}
-        assert not any(
-            definition.kind == "class" and texts[definition.lines.start].startswith("impl")
-            for definition, texts in lines_of.items()
-        )
-    else:
-        assert names(result) == set(expected.split())
+@pytest.mark.parametrize("theme", list(_themes()))
+def test_what_names_mean(theme):
+    framed = {case: _framed(theme, *content) for case, content in theme.get("cases", {}).items()}
+    whole = {case: _whole(theme, content) for case, content in theme.get("each", {}).items()}
+    results = {case: _found(*given) for case, given in (framed | whole).items()}
+    assert {case: found for case, (found, expected) in results.items() if found != expected} == {}
+
+
+def _found(files, path, lines, expected):
+    """The definitions that are used, and those that are expected, in the form in which these are written."""
+    used = uses(files, path, *lines)
+    if ":" not in expected:
+        return names(used), set(expected.split())
+    assert used is not None
+    places = {f"{use.definition.file[2:]}:{use.definition.name}": use.definition for use in used}
+    for definition in places.values():
+        first = files[definition.file[2:]].splitlines()[definition.lines.start]
+        assert not (definition.kind == "class" and first.startswith("impl")), "a type of Rust is no `impl`"
+    at = {f"{name}@{definition.lines.start + 1}" for name, definition in places.items()}
+    return at if "@" in expected else {*places}, set(expected.split())

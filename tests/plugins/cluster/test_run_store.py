@@ -19,10 +19,13 @@ from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.results import results_at
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
+from support.cases import cases
 from support.command import bench, one_sentence, succeed
 from support.folders import content
 from support.runs import write_run
 from support.stores import WEATHER
+
+CASES = cases(__file__)
 
 CHUNKERS = ("fixed:max_nws=400", "ast:max_nws=400")
 
@@ -245,18 +248,7 @@ def test_a_reader_follows_the_store(tmp_path, notices):
     assert [note.partition(";")[0] for note in notices] == [f"note: {store.url} holds broken runs: c, theirs/e"]
 
 
-@pytest.mark.parametrize(
-    ("url", "code", "message"),
-    [
-        ("file://shared/x", 2, "file://shared/x has no whole path; write file:///shared/x, or file:///"),
-        ("s3:/bucket/x", 2, "s3:/bucket/x is not a URL; write s3://bucket/x, or ./s3:/bucket/x for a folder"),
-        ("file:/shared", 2, "file:/shared is not a URL; write file:///shared, or ./file:/shared for a folder"),
-        ("nope://bucket", 2, "nope://bucket is not the address of a store (Protocol not known: nope)"),
-        ("s3://bucket", 2, "Install s3fs to access S3"),
-        ("ftp://127.0.0.1:1/store", 1, "the store ftp://127.0.0.1:1/store cannot be reached (ConnectionRefusedError"),
-        ("file:///proc/store", 1, ".writable of the store file:///proc/store cannot be written"),
-    ],
-)
+@pytest.mark.parametrize(("url", "code", "message"), CASES["refused"])
 def test_what_is_not_a_store_is_told_before_anything_is_made(url, code, message, tmp_path):
     """An address without a whole path, a protocol that nobody knows or whose package is missing, a closed place."""
     stored = bench("eval", "-c", "ast", "--retriever", "bm25", "--out", url, home=tmp_path / "home")

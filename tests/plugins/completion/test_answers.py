@@ -5,8 +5,11 @@ import pytest
 from repoeval_bench.core.errors import CacheError, CompletionError, SpecError
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.plugins.completion.model import CompletionServer, answer_all, parse_model
+from support.cases import cases
 from support.completion_server import KEY, continued
 from support.damage import change
+
+CASES = cases(__file__)
 
 PROMPTS = [f"def f{i}(a):\n    return a + {i}\n\n\ndef f{i}(a):\n" for i in range(6)]
 
@@ -76,18 +79,7 @@ def test_what_is_wrong_is_reported_at_once(server, model, fault, message):
     assert len(server.seen()) == 1
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("opnai:m", "did you mean 'openai'"),
-        ("openai", "names no model"),
-        ("openai:m,api_key=sk-1", "in the environment only"),
-        ("openai:m,api=chats", "did you mean 'chat'"),
-        ("openai:m,base_url=ftp://x", "not an http or https address"),
-        ("openai:m,max_tokens=0", "a number of 1 or more"),
-        ("openai:m,temperature=1", "unknown option 'temperature'"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "message"), CASES["specs"].items())
 def test_a_spec_that_is_not_possible_is_refused(spec, message):
     """In one sentence that repeats no key."""
     with pytest.raises(SpecError) as error:

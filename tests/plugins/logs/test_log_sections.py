@@ -16,6 +16,9 @@ from repoeval_bench.plugins.logs.pipeline import (
     router,
 )
 from repoeval_bench.runs.log import moment
+from support.cases import cases
+
+CASES = cases(__file__)
 
 GOLD = {"a": "x", "b": "x"}
 PLAIN = judged([row("a", "xy"), row("b", "yx")], GOLD)
@@ -77,18 +80,7 @@ def test_without_expected_sources_recall_is_given_by_route():
     assert result.notes == ("no row has both source and expected_source: misroutes are not known",)
 
 
-@pytest.mark.parametrize(
-    ("written", "as_of", "newer"),
-    [
-        ("2024-05-02", "2024-05-01", True),
-        ("2024-05-01", "2024-05-01", False),
-        ("2024-05-01T23:00:00", "2024-05-01", False),
-        ("2024-05-01", "2024-05-01T01:00:00", False),
-        ("2024-05-01T12:00:00+02:00", "2024-05-01T10:00:00+00:00", False),
-        ("2024-05-01T12:00:01+02:00", "2024-05-01T10:00:00", True),
-        ("2024-05-01T23:30:00-02:00", "2024-05-01", True),
-    ],
-)
+@pytest.mark.parametrize(("written", "as_of", "newer"), CASES["newer"])
 def test_newer_is_later_in_utc_and_by_day_where_no_time_is_known(written, as_of, newer):
     """The same moment, and the same day where that is all that is known, is not newer."""
     assert moment(written).is_after(moment(as_of)) is newer

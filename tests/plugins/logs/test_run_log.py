@@ -16,7 +16,10 @@ from repoeval_bench.core.errors import ResultError
 from repoeval_bench.plugins.logs.import_gold import bpref, by_file, hits_of, judge_log, judged_at, read_log
 from repoeval_bench.plugins.logs.records import Gold, Judgement, read_rows
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
+from support.cases import cases
 from support.runs import write_rows
+
+CASES = cases(__file__)
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -44,20 +47,7 @@ def test_the_schema_in_the_docs_is_the_contract():
     assert (DOCS / "run-log.schema.json").read_text() == schema()
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"k_raw": 0},
-        {"k_raw": "10"},
-        {"query_id": ""},
-        {"topk": [{"rank": 0, "chunk_id": "a", "score": 1}]},
-        {"topk": [{"rank": 1, "score": 1}]},
-        {"chunker": {"algo": "ast"}},
-        {"latency_ms": {"retrieve": -1}},
-        {"query_tokens": 1.5},
-        {"no_answer": "no"},
-    ],
-)
+@pytest.mark.parametrize("changed", CASES["fields"])
 def test_a_json_schema_library_refuses_what_the_contract_refuses(changed):
     """What the schema says is what is checked: the jsonschema library and `LogRow` refuse the same rows."""
     validator = Draft202012Validator(json.loads(schema()))
@@ -127,18 +117,12 @@ def refused(read, *words):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
+        *(([row(**fields)], message) for fields, message in CASES["rows"]),
         ([row(), "{"], "log.jsonl:2"),
-        ([row(k_raw=0)], "log.jsonl:1: k_raw"),
-        ([row(quer="x")], "log.jsonl:1: quer: this field does not exist"),
         ([{k: v for k, v in row().items() if k != "chunker"}], "log.jsonl:1: chunker: it is missing"),
         ([row(), row()], "log.jsonl:2: query 'q' appears twice"),
         ([row(), row("p", system="t")], "log.jsonl:2: system 't' after 's'"),
         ([row(chunks=("a", "a"))], "log.jsonl:1: topk: 'a' is ranked twice"),
-        ([row(topk=[{"rank": 2, "chunk_id": "a", "score": 1.0}])], "log.jsonl:1: topk: ranks are [2]"),
-        ([row(raw_topk=[{"rank": 1, "chunk_id": c, "score": 1.0} for c in "ab"])], "log.jsonl:1: raw_topk: ranks are"),
-        ([row(as_of="yesterday")], "log.jsonl:1: as_of: 'yesterday' is not an ISO 8601 date or time; write 2024-05-01"),
-        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": float("nan")}])], "log.jsonl:1: topk.0.score"),
-        ([row(topk=[{"rank": 1, "chunk_id": "a", "score": 1, "start_line": 9, "end_line": 3}])], "are not a range"),
         ([], "holds no row"),
     ],
 )
@@ -154,18 +138,7 @@ def test_several_mistakes_of_a_row_stand_on_lines_of_their_own(tmp_path):
     assert [line.partition(":")[0] for line in mistakes] == ["  k_raw", "  quer"]
 
 
-@pytest.mark.parametrize(
-    ("gold", "message"),
-    [
-        ([{"query_id": "q"}], "gold.jsonl:1: name either a chunk_id or a file"),
-        ([{"query_id": "q", "chunk_id": "a", "file": "f"}], "gold.jsonl:1: name either"),
-        ([{"query_id": "q", "file": "f", "start_line": 1}], "gold.jsonl:1: a range has start_line and end_line"),
-        ([{"query_id": "q", "chunk_id": "a"}] * 2, "gold.jsonl:2: 'a' is judged twice"),
-        ([{"query_id": "q", "chunk_id": "a"}, {"query_id": "q", "file": "f"}], "mixes chunks and files"),
-        ([{"query_id": "q", "chunk_id": "a", "gain": -1.0}], "gold.jsonl:1: gain"),
-        ([], "holds no row"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "message"), CASES["gold"])
 def test_broken_gold_names_file_and_line(tmp_path, gold, message):
     assert message in refused(judged, tmp_path, *gold)
 

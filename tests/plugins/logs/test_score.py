@@ -5,23 +5,10 @@ import sys
 
 import pytest
 
+from support.cases import cases
 from support.command import python, succeed
 
-SHARED = {
-    "nDCG@5": "ndcg@5",
-    "nDCG@10": "ndcg@10",
-    "nDCG": "ndcg",
-    "R@5": "recall@5",
-    "R@10": "recall@10",
-    "P@5": "precision@5",
-    "P@10": "precision@10",
-    "Success@5": "hit@5",
-    "Success@10": "hit@10",
-    "RR": "mrr",
-    "AP": "ap",
-    "AP@10": "ap@10",
-    "Rprec": "rprec",
-}
+SHARED = cases(__file__)
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 14), reason="ir_measures 0.4.3 reads names by ast.Num, which 3.14 has not")
