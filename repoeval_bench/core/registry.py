@@ -31,7 +31,7 @@ from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import plural
 
 if TYPE_CHECKING:
-    from importlib.metadata import EntryPoint
+    from importlib.metadata import Distribution, EntryPoint
 
 
 def entry_points(group: str) -> Mapping[str, EntryPoint]:
@@ -49,7 +49,7 @@ def _points(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:  # noqa
 
 def is_shipped(point: EntryPoint) -> bool:
     """Return whether an entry point is one of this package."""
-    return point.dist is not None and point.dist.name == "repoeval-bench"
+    return point.dist is not None and _name_and_version(point.dist)[0] == "repoeval-bench"
 
 
 def extension(group: str, name: str) -> Any:
@@ -68,7 +68,13 @@ def load_point(point: EntryPoint) -> Any:
 
 def package_of(point: EntryPoint) -> str:
     """Return the name and version of the package that has an entry point."""
-    return f"{point.dist.name} {point.dist.version}" if point.dist else "another package"
+    return " ".join(_name_and_version(point.dist)) if point.dist else "another package"
+
+
+@lru_cache(maxsize=256)
+def _name_and_version(package: Distribution) -> tuple[str, str]:
+    metadata = package.metadata  # each look at it parses the file again
+    return metadata["Name"], metadata["Version"]
 
 
 GONE: Mapping[tuple[str, str], str] = {
