@@ -15,8 +15,8 @@ CASES = cases(__file__)
 def test_a_subject_that_asks_nothing_has_a_reason(reason):
     """A sign | stands before an author who is not a person."""
     subjects = [subject.partition(" | ") for subject in CASES["refused"][reason]]
-    found = {subject: refusal(subject, author or AUTHOR) for subject, _, author in subjects}
-    assert found == dict.fromkeys(found, reason)
+    reasons = {subject: refusal(subject, author or AUTHOR) for subject, _, author in subjects}
+    assert reasons == dict.fromkeys(reasons, reason)
 
 
 @pytest.mark.parametrize(("subject", "question"), CASES["questions"].items())

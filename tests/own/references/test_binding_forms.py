@@ -28,7 +28,7 @@ def test_a_name_is_bound_by_its_nearest_form(content):
         for code in codes:
             text = before + code.strip("\n") + after
             used = names(uses({path: text}, path, first, first + code.strip("\n").count("\n") + 1))
-            found = {name.rpartition(".")[2] for name in used}
-            if found != set(expected.split()) - {"nothing"}:
-                wrong[code] = (expected, found)
+            bound = {name.rpartition(".")[2] for name in used}
+            if bound != set(expected.split()) - {"nothing"}:
+                wrong[code] = (expected, bound)
     assert wrong == {}

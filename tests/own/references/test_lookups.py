@@ -39,7 +39,7 @@ def test_what_names_mean(theme):
     framed = {case: _framed(theme, *content) for case, content in theme.get("cases", {}).items()}
     whole = {case: _whole(theme, content) for case, content in theme.get("each", {}).items()}
     results = {case: _found(*given) for case, given in (framed | whole).items()}
-    assert {case: found for case, (found, expected) in results.items() if found != expected} == {}
+    assert {case: got for case, (got, expected) in results.items() if got != expected} == {}
 
 
 def _found(files, path, lines, expected):
