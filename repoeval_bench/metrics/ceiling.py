@@ -1,7 +1,7 @@
 """Ceilings: scores of a ranker that knows the gold, exact for measures over chunks, else a greedy lower bound."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heappop, heapreplace
 from math import fsum
@@ -117,15 +117,20 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
     Each gold of `golds` is worth 1, each of its lines an equal share. `chunks` is chunk_id -> its place. A chunk costs
     the nws (non-whitespace characters) of its header and lines. Equal chunks come by file, then lines.
     """
-    worth: dict[Hashable, float] = defaultdict(float)
+    worth: dict[int, float] = defaultdict(float)
     for gold in golds:
         numbers = lines.all_of(gold)
         for number in numbers:
             worth[number] += 1.0 if len(golds) == 1 else 1.0 / len(numbers)
-    shared = ((chunk_id, worth.keys() & lines.numbers(location)) for chunk_id, location in chunks.items())
-    contents = {chunk_id: held for chunk_id, held in shared if held}
+    low, high = min(worth, default=0), max(worth, default=-1)
+    contents: dict[str, set[int]] = {}
+    for chunk_id, location in chunks.items():
+        numbers = lines.numbers(location)
+        # Most chunks of a file are above or below the gold.
+        if numbers.start <= high and low < numbers.stop and (held := worth.keys() & numbers):
+            contents[chunk_id] = held
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
-    collected: set[Hashable] = set()
+    collected: set[int] = set()
     order: list[str] = []
 
     def gain(chunk_id: str) -> float:
