@@ -500,11 +500,12 @@ def _current(
     measured: Sequence[Measured], current: SizedChunker, choice: str, candidates: Mapping[str, SizedChunker]
 ) -> Current:
     """Compare the choice, and the current candidate with a header, with the current one."""
-    headed = {one.label for one in candidates.values() if one.spec == with_header(current.spec)} - {current.label}
+    spec = with_header(current.spec)
+    headed = next((one.label for one in candidates.values() if one.spec == spec != current.spec), choice)
     return Current(
         label=current.label,
         gains=() if current.label == choice else _gains(measured, choice, current.label),
-        header_gains=_gains(measured, *headed, current.label) if headed - {choice} else (),
+        header_gains=() if headed == choice else _gains(measured, headed, current.label),
     )
 
 

@@ -5,11 +5,10 @@ from typing import Annotated, Literal
 
 from annotated_types import Ge, Len
 
-from repoeval_bench.core.errors import UsageError, all_mistakes
+from repoeval_bench.core.errors import UsageError, all_mistakes, nearest
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.fields import Doc
 from repoeval_bench.core.languages import LANGUAGES
-from repoeval_bench.core.spec import nearest
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.runs.request import Flag, Request
 
