@@ -3,8 +3,9 @@
 python scripts/history_board.py tables FOLDER...   # data/leaderboard/histories.csv and history-scores.csv
 python scripts/history_board.py answers            # the sentences of docs/findings.md, and docs/findings/*.svg
 
-A FOLDER is what `validate_history.py measure` writes: one file for each repository, all by one retriever. Intervals are
-Student's 95 % over repositories; each repository counts once. Names and code of a history are in neither table.
+A FOLDER is what `validate_history.py measure` writes: one file for each repository, all by one retriever. A score by
+another retriever has BM25's on the same queries beside it, from whichever folder has these. Intervals are Student's
+95 % over repositories; each repository counts once. Names and code of a history are in neither table.
 """
 
 import argparse
@@ -35,8 +36,12 @@ def tables(folders: list[Path]) -> None:
     """Write the two tables from measured histories."""
     histories: dict[str, dict[str, Any]] = {}
     rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
-    for stored in (np.load(file) for folder in folders for file in sorted(folder.glob("*.npz"))):
-        facts = json.loads(str(stored["facts"]))
+    loaded = [np.load(file) for folder in folders for file in sorted(folder.glob("*.npz"))]
+    measured = [(stored, json.loads(str(stored["facts"]))) for stored in loaded]
+    by_bm25 = {
+        tuple(stored["id"].tolist()): (stored, facts) for stored, facts in measured if facts["retriever"] == "bm25"
+    }
+    for stored, facts in measured:
         name = facts["name"].replace("+", "/")
         n_questions = len(stored["id"])
         if n_questions < LEAST:
@@ -55,7 +60,9 @@ def tables(folders: list[Path]) -> None:
             },
         )
         edited = dict(zip(facts["labels"], facts.get("edited", []), strict=False))
+        first, facts_of_first = by_bm25[tuple(stored["id"].tolist())]
         for gold in GOLDS:
+            means = dict(zip(facts_of_first["labels"], first[gold].mean(axis=0).tolist(), strict=True))
             for label, mean in zip(facts["labels"], stored[gold].mean(axis=0), strict=True):
                 share, characters = edited.get(label) or ("", "")
                 row = {
@@ -64,6 +71,7 @@ def tables(folders: list[Path]) -> None:
                     "gold": gold,
                     "chunker": label,
                     "lines found": round(float(mean), 5),
+                    "by BM25": round(means[label], 5) if label in means else "",
                     "share embedded per edit": share,
                     "characters embedded per edit": characters,
                 }
@@ -81,20 +89,24 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     print(f"{path.relative_to(ROOT)}: {len(rows)} rows")
 
 
-def read() -> tuple[Scores, dict[str, dict[str, float]], dict[str, str]]:
-    """Return the means, chunker -> repository -> share embedded per edit, and repository -> language."""
+def read() -> tuple[Scores, Scores, dict[str, dict[str, float]], dict[str, str]]:
+    """Return the means, BM25's on the same queries, chunker -> repository -> share embedded per edit, and languages."""
     scores: Scores = defaultdict(dict)
+    by_bm25: Scores = defaultdict(dict)
     edited: dict[str, dict[str, float]] = defaultdict(dict)
     with SCORES.open(encoding="utf-8", newline="") as stream:
         for row in csv.DictReader(stream):
-            scores[row["retriever"], row["gold"], row["chunker"]][row["repository"]] = float(row["lines found"])
+            key = row["retriever"], row["gold"], row["chunker"]
+            scores[key][row["repository"]] = float(row["lines found"])
+            if row["by BM25"]:
+                by_bm25[key][row["repository"]] = float(row["by BM25"])
             if row["share embedded per edit"] and row["gold"] == GOLDS[0]:
                 edited[row["chunker"]][row["repository"]] = float(row["share embedded per edit"])
     with HISTORIES.open(encoding="utf-8", newline="") as stream:
         languages = {
             row["repository"].removeprefix("https://github.com/"): row["language"] for row in csv.DictReader(stream)
         }
-    return scores, edited, languages
+    return scores, by_bm25, edited, languages
 
 
 def lead(of: dict[str, float], over: dict[str, float]) -> Estimate:
@@ -135,7 +147,7 @@ def plot(name: str, axis: str, rows: list[tuple[str, Estimate]], title: str, *, 
 
 def answers() -> None:
     """Print each answer's estimates, and draw its plot."""
-    scores, edited, languages = read()
+    scores, by_bm25, edited, languages = read()
     all_bm25 = {
         label: means for (retriever, gold, label), means in scores.items() if (retriever, gold) == ("bm25", "lines")
     }
@@ -186,7 +198,7 @@ def answers() -> None:
     if others:
         groups["retrievers"] = (
             points + "BM25, the same chunks",
-            [(name, lead(scores[name, "lines", DEFAULT], bm25[DEFAULT])) for name in others],
+            [(name, lead(scores[key], by_bm25[key])) for name in others for key in [(name, "lines", DEFAULT)]],
             f"Retrievers on the chunks of {DEFAULT}",
         )
     for name, (axis, rows, title) in groups.items():

@@ -185,10 +185,10 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
 
 
-def _less(old: float, new: float, less: str, alike: str) -> str:
-    """Return by how much a cost falls or rises; `alike` for less than half a percent."""
+def _less(old: float, new: float, less: str, equal: str) -> str:
+    """Return by how much a cost falls or rises; `equal` for less than half a percent."""
     saved = 1 - new / old
-    return alike if abs(saved) < 0.005 else f"{_percent(abs(saved))} {less if saved > 0 else 'more'}"
+    return equal if abs(saved) < 0.005 else f"{_percent(abs(saved))} {less if saved > 0 else 'more'}"
 
 
 def _cost(recommendation: Recommendation) -> list[str]:

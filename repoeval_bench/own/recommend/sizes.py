@@ -45,8 +45,8 @@ def sized(
     """Return (candidates by size, lines on those left out, lines on those that failed on a file).
 
     A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. `current`
-    ones are in the middle one, as they are. Sizes above the largest file become that file's size, with a line
-    for each. A chunker that does not know a language of the code is left out.
+    ones are in the middle one, as they are. Sizes above the largest file become that file's size, with a line for each.
+    A chunker that does not know a language of the code is left out.
     """
     cutters = {name: make_chunker(name) for name in chunkers}
     unknown = skipped_for_language(benchmark, cutters, skippable=False)
@@ -87,12 +87,8 @@ def sized(
             elif reason:
                 skipped.append(f"{name} at {size:,}: {reason}")
             seen.add(spec)
-    middle = by_size[sorted(by_size)[len(by_size) // 2]]
-    middle += [
-        SizedChunker(name=name, size=None, spec=spec, like=like[name])
-        for name in current
-        if (spec := make_chunker(name).spec) not in seen
-    ]
+    now = [SizedChunker(name=name, size=None, spec=make_chunker(name).spec, like=like[name]) for name in current]
+    by_size[sorted(by_size)[len(by_size) // 2]] += [one for one in now if one.spec not in seen]
     reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
     return [of_size for of_size in by_size.values() if of_size], skipped, reasons
 

@@ -429,8 +429,8 @@ class Types:
 
     def _order(self, scope: Scope) -> list[Scope | Outside]:
         """Order the bases depth first, a repeated base at its last position: Python's order for usual hierarchies."""
-        each = ([direct] if isinstance(direct, Outside) else self.bases(direct) for direct in self._above(scope))
-        above = [*chain.from_iterable(each)]
+        of_bases = ([direct] if isinstance(direct, Outside) else self.bases(direct) for direct in self._above(scope))
+        above = [*chain.from_iterable(of_bases)]
         return [scope, *reversed(dict.fromkeys(base for base in reversed(above) if base is not scope))]
 
     def _above(self, scope: Scope) -> list[Scope | Outside]:

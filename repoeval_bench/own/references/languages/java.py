@@ -80,7 +80,7 @@ class Java(LanguageRules):
         if not dot:
             return None
         classes = ((path, names.types(path, NOWHERE, owner.split("."))[0]) for path in imported.files)
-        return next(filter(None, ([*names.members(path, found, own)] for path, found in classes)), [])
+        return next(filter(None, ([*names.members(path, name, own)] for path, name in classes)), [])
 
     def opened(self, names: Names, path: str) -> Sequence[Located]:
         """Return the classes of `import static a.b.C.*`."""

@@ -62,8 +62,8 @@ class Rust(LanguageRules):
         if not parts or not imported.files:
             return None
         file = imported.files[0]
-        if (found := self.of_module(names, file, NOWHERE, parts, name)) is not None:
-            return [*found[0]]
+        if (targets := self.of_module(names, file, NOWHERE, parts, name)) is not None:
+            return [*targets[0]]
         return [*names.members(file, names.types(file, NOWHERE, parts)[0], name)]
 
     def opened(self, names: Names, path: str) -> Sequence[Located]:
@@ -164,7 +164,7 @@ def _root(path: str) -> str:
 def _reached(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
     """Return the file of the modules that a path begins with, and how many these are."""
     reached = ((_module(files, path, parts[:end]), end) for end in range(len(parts), 0, -1))
-    return next((found for found in reached if found[0]), ((), 0))
+    return next((one for one in reached if one[0]), ((), 0))
 
 
 def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
