@@ -77,11 +77,12 @@ HEADER = "stem"
 """The kind of header that is tried before the chunks of `ast`, and before those of the current chunker."""
 
 
-def with_header(spec: str) -> str:
-    """Return a spec with this header; one that has a header already stays as it is."""
+def with_header(spec: str) -> str | None:
+    """Return a spec with this header; None for one that has a header already, or can have none."""
     parsed = Spec.parse(spec)
-    params = parsed.params if "header" in parsed.params else {**parsed.params, "header": HEADER}
-    return str(Spec(parsed.name, parsed.target, params))
+    headed = str(Spec(parsed.name, parsed.target, {**parsed.params, "header": HEADER}))
+    # The commas of a command (`exec:`) are its own.
+    return headed if "header" not in parsed.params and "header" in Spec.parse(headed).params else None
 
 
 class Evidence(Record):
@@ -501,7 +502,7 @@ def _current(
 ) -> Current:
     """Compare the choice, and the current candidate with a header, with the current one."""
     spec = with_header(current.spec)
-    headed = next((one.label for one in candidates.values() if one.spec == spec != current.spec), choice)
+    headed = next((one.label for one in candidates.values() if one.spec == spec), choice)
     return Current(
         label=current.label,
         gains=() if current.label == choice else _gains(measured, choice, current.label),

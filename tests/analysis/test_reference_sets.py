@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT
+from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT, with_header
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
@@ -133,6 +133,20 @@ def test_a_header_is_expected_to_do_what_it_did_before_the_chunks_of_ast(referen
     assert mine > plain
     by_model = reference_sets.prior("go", "uses", "dense", [("ast", 500), (HEADED, 500)]).mean
     assert by_model[0] == by_model[1]
+
+
+@pytest.mark.parametrize(
+    ("spec", "headed"),
+    [
+        ("langchain:chunk_size=1000", "langchain:chunk_size=1000,header=stem"),
+        ("ast", "ast:header=stem"),
+        ("ast:header=path", None),
+        ("exec:node cut.js --at=a,b", None),
+    ],
+)
+def test_a_header_is_added_where_a_chunker_can_have_one(spec, headed):
+    """A command's commas are its own: it is never run with another argument."""
+    assert with_header(spec) == headed
 
 
 def test_a_size_between_two_is_between_them_and_less_certain(reference_sets):

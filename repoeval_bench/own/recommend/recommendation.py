@@ -203,10 +203,10 @@ def recommend(
 def _now(request: RecommendRequest) -> list[str]:
     """Return the current chunker, and the same with a header if it can have one; none if none was named."""
     names = [request.current] if request.current else []
-    for name in [with_header(name) for name in names]:
+    for headed in filter(None, map(with_header, names[:])):
         with suppress(UsageError):  # another package's chunker
-            make_chunker(name)
-            names += [name] if name not in names else []
+            make_chunker(headed)
+            names.append(headed)
     return names
 
 
