@@ -7,14 +7,7 @@ from typing import Any
 import click
 
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
-from repoeval_bench.cli.options import (
-    OUTPUT_FOLDER,
-    json_option,
-    note,
-    refuse_unread,
-    request_options,
-    set_options,
-)
+from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_unread, request_options, set_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.home import data_home

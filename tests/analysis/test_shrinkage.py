@@ -7,14 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from repoeval_bench.analysis.shrinkage import (
-    CLOSE,
-    Prior,
-    combine,
-    decide,
-    shrink,
-    smoothed_covariance,
-)
+from repoeval_bench.analysis.shrinkage import CLOSE, Prior, combine, decide, shrink, smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
 

@@ -10,13 +10,7 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.protocols.qrels import (
-    build_qrels,
-    drop_excluded,
-    gold_of,
-    merge_copies,
-    relevance_rule,
-)
+from repoeval_bench.protocols.qrels import build_qrels, drop_excluded, gold_of, merge_copies, relevance_rule
 from repoeval_bench.protocols.queries import make_queries
 from support import brute_metrics as brute
 from support.random_runs import plain

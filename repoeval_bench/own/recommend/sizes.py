@@ -5,10 +5,7 @@ from contextlib import suppress
 from functools import partial
 from math import log
 
-from repoeval_bench.analysis.evidence import (
-    BASELINE,
-    SizedChunker,
-)
+from repoeval_bench.analysis.evidence import BASELINE, SizedChunker
 from repoeval_bench.chunkers.registry import is_parallel, make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
 from repoeval_bench.core.benchmark import Benchmark

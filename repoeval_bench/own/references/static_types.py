@@ -13,15 +13,7 @@ from typing import TYPE_CHECKING
 from repoeval_bench.core.definitions import Definition, defining_nodes
 from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import (
-    CALLED,
-    Answer,
-    Located,
-    Names,
-    may_take,
-    plain_type,
-    types_of,
-)
+from repoeval_bench.own.references.language_rules import CALLED, Answer, Located, Names, may_take, plain_type, types_of
 from repoeval_bench.own.references.languages import NODES
 from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
 from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of

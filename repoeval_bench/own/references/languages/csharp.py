@@ -7,15 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import (
-    NOWHERE,
-    Answer,
-    Import,
-    Imports,
-    LanguageRules,
-    Located,
-    Names,
-)
+from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node

@@ -7,14 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from repoeval_bench.own.references.language_rules import (
-    EVERY,
-    Import,
-    Imports,
-    LanguageRules,
-    Located,
-    Names,
-)
+from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
     from tree_sitter import Node

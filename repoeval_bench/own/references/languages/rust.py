@@ -8,15 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.spans import LineSpan
-from repoeval_bench.own.references.language_rules import (
-    NOWHERE,
-    Answer,
-    Import,
-    Imports,
-    LanguageRules,
-    Located,
-    Names,
-)
+from repoeval_bench.own.references.language_rules import NOWHERE, Answer, Import, Imports, LanguageRules, Located, Names
 from repoeval_bench.own.references.tree_names import text_of
 
 if TYPE_CHECKING:
