@@ -80,9 +80,13 @@ HEADER = "stem"
 def with_header(spec: str) -> str | None:
     """Return a spec with this header; None for one that has a header already, or can have none."""
     parsed = Spec.parse(spec)
+    row = CHUNKERS.known_or_none(parsed.name)
+    # An option `header` of another package's chunker is its own.
+    if "header" in parsed.params or row is None or row.origin:
+        return None
     headed = str(Spec(parsed.name, parsed.target, {**parsed.params, "header": HEADER}))
-    # The commas of a command (`exec:`) are its own.
-    return headed if "header" not in parsed.params and "header" in Spec.parse(headed).params else None
+    # The commas of a command (`exec:`) are its own, too.
+    return headed if "header" in Spec.parse(headed).params else None
 
 
 class Evidence(Record):
@@ -124,7 +128,7 @@ class Measured:
 
 
 class Gain(Record):
-    """The score of the choice less that of the current chunker under a protocol, the mean over the retrievers.
+    """A candidate's score less that of the current chunker under a protocol, the mean over the retrievers.
 
     `ci` is the 95 % interval over clusters, None for too few of them.
     """
@@ -140,7 +144,7 @@ class Current(Record):
     label: str
     gains: tuple[Gain, ...] = ()
     header_gains: tuple[Gain, ...] = ()
-    """What its own chunks gain by a header of the kind `HEADER`; none if it has a header, or can have none."""
+    """What its own chunks gain by a header of the kind `HEADER`; none if the choice is just that, or was not tried."""
 
     @property
     def is_worse(self) -> bool:
@@ -511,7 +515,7 @@ def _current(
 
 
 def _gains(measured: Sequence[Measured], label: str, over: str) -> tuple[Gain, ...]:
-    """Compare two candidates protocol by protocol, over clusters of queries; nothing if one was not tried."""
+    """Compare two candidates protocol by protocol, over clusters of queries, where all retrievers have both."""
     gains = []
     for protocol in dict.fromkeys(one.evidence.protocol for one in measured):
         of_protocol = [one for one in measured if one.evidence.protocol == protocol]

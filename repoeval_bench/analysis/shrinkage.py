@@ -406,10 +406,11 @@ def prior_of(
     # candidate follows its own scores more.
     mean = of_means @ means
     headers = np.array([_header_shares([*measured], name, size) for name, size in candidates]) @ means
+    of_headers = np.array([_header_shares(known, name, size) for name, size in candidates])
     shares = np.array([_shares(known, name, size) for name, size in candidates])
     mixed = shares @ noise @ shares.T
-    # The own part of each mixture, which it shares with no other candidate.
-    own = shares @ np.diag(noise) - np.diag(mixed)
+    # The own part of each mixture and of a header, which it shares with no other candidate.
+    own = shares @ np.diag(noise) - np.diag(mixed) + np.diag(of_headers @ noise @ of_headers.T)
     return Prior(
         mean=mean + headers,
         deviation=np.sqrt(question.tau**2 + np.maximum(0, of_means @ means**2 - mean**2)),

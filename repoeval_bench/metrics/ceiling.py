@@ -125,9 +125,9 @@ def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Line
     low, high = min(worth, default=0), max(worth, default=-1)
     contents: dict[str, set[int]] = {}
     for chunk_id, location in chunks.items():
-        numbers = lines.numbers(location)
+        of_chunk = lines.numbers(location)
         # Most chunks of a file are above or below the gold.
-        if numbers.start <= high and low < numbers.stop and (held := worth.keys() & numbers):
+        if of_chunk.start <= high and low < of_chunk.stop and (held := worth.keys() & of_chunk):
             contents[chunk_id] = held
     near = sorted((chunks[chunk_id].file, chunks[chunk_id].lines, chunk_id) for chunk_id in contents)
     collected: set[int] = set()

@@ -1,6 +1,5 @@
 """A recommendation in words, as one table, and as the record of `--json`: first what to do, then the evidence."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -20,6 +19,7 @@ from repoeval_bench.analysis.evidence import (
     Recommendation,
     RetrieverChoice,
     SizedChunker,
+    known_name,
 )
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
@@ -137,23 +137,24 @@ def _headed(current: Current) -> list[str]:
     """Return what a header alone gains, without switching."""
     gains = current.header_gains
     header = f"its file's name and folders (header={HEADER})"
-    return [f"Your current chunks, each after {header}, find {_found_more(gains)}."] if gains else []
+    return [f"On your code, your current chunks, each after {header}, find {_found_more(gains)}."] if gains else []
 
 
 def _header(recommendation: Recommendation, label: str) -> list[str]:
     """Return what the choice's header is, and what the same chunks find without it, if they were tried."""
     candidate, current = recommendation.candidates[label], recommendation.current
     named = Spec.parse(candidate.name)
-    kind = named.params.get("header")
-    if not kind:
+    kind = named.params.get("header", "none")
+    if kind == "none" or kind not in KINDS:
         return []
     sentences = [f"Each chunk begins with a header: {KINDS[kind]}."]
     params = {key: value for key, value in named.params.items() if key != "header"}
     plain = replace(candidate, name=str(Spec(named.name, named.target, params))).label
-    if plain in recommendation.evidence[0].means and not (current and current.label == plain):
+    is_said = current is not None and current.label == plain
+    if not is_said and all(plain in evidence.means for evidence in recommendation.evidence):
         less = more_points(recommendation.mean(plain) - recommendation.mean(label))
         sentences.append(f"Without it, the same chunks find {less}.")
-    return [" ".join([*sentences, "Any chunker can have such a header."])]
+    return [" ".join([*sentences, "Any chunker of this tool can have such a header."])]
 
 
 def _sure(recommendation: Recommendation) -> str:
@@ -307,8 +308,8 @@ def _unmeasured(recommendation: Recommendation) -> list[str]:
         return []
     if default.lead is None:
         return [f"{current.label} could not be measured either, and no other repository has scores of it."]
-    # The scores are by chunker and size: of other options, such as an overlap, nothing is known.
-    name = re.split(":| at ", current.label)[0]
+    # The scores are by chunker, header and size: of other options, such as an overlap, nothing is known.
+    name = known_name(current.label.partition(" at ")[0])
     like_it = f"{name}{' at this size' if default.of_size else ', averaged over sizes,'}"
     finds = more_points(-default.lead) + ("" if in_points(abs(default.lead)) == NO_POINTS else " than the default")
     return [f"{current.label} could not be measured either. On these repositories {like_it} finds {finds}."]

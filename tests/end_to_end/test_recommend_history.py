@@ -138,7 +138,7 @@ def test_a_header_is_tried_before_the_current_chunks(answered):
     else:
         (gain,) = result["current"]["header_gains"]
         assert gain["difference"] == pytest.approx(means[headed] - means[CURRENT])
-        assert "Your current chunks, each after its file's name and folders (header=stem), find " in text
+        assert "On your code, your current chunks, each after its file's name and folders (header=stem), find " in text
     assert evidence["tokens"][headed] > evidence["tokens"][CURRENT] + 10
 
 

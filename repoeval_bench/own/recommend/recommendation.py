@@ -150,13 +150,13 @@ def recommend(
     check_recommendation(request, home, problems, settings)
     problems.check()
     if tasks and max(tasks.values()) < FEWEST_TASKS:
-        of_size = sized(benchmark, (), SIZES, current=_now(request))[0]
+        of_size = sized(benchmark, (), SIZES, current=_now(request.current)[:1])[0]
         now = next((one for candidates in of_size for one in candidates), None)
         return without_runs(code, request, tuple(skipped), tasks, now)
     deadline = None if request.time_limit is None else clock() + 60 * request.time_limit
     pool = executor if isinstance(executor, ProcessPool) else IN_PROCESS
     by_size, unsuited, failures = sized(
-        benchmark, request.chunkers, request.sizes or SIZES, pool, current=_now(request)
+        benchmark, request.chunkers, request.sizes or SIZES, pool, current=_now(request.current)
     )
     skipped += [*unsuited, *failures]
     _check_choice(by_size, len(_tried(request)), [*unsuited, *failures])
@@ -200,14 +200,9 @@ def recommend(
     return remember(answer, results)
 
 
-def _now(request: RecommendRequest) -> list[str]:
+def _now(current: str | None) -> list[str]:
     """Return the current chunker, and the same with a header if it can have one; none if none was named."""
-    names = [request.current] if request.current else []
-    for headed in filter(None, map(with_header, names[:])):
-        with suppress(UsageError):  # another package's chunker
-            make_chunker(headed)
-            names.append(headed)
-    return names
+    return [*filter(None, [current, with_header(current)])] if current else []
 
 
 def _benchmarks(
