@@ -49,16 +49,20 @@ def make_chunker(spec: str | Spec) -> Chunker:
 
     `header=KIND`, of `headers.KINDS`, is an option of every chunker of this package.
     """
-    parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-    row = CHUNKERS.find(parsed.name, parsed.target)
-    own = dict(parsed.params)
-    kind = "none" if row.origin else own.pop("header", "none")
-    chunker = cast("Chunker", CHUNKERS.resolve(row, Spec(parsed.name, parsed.target, own)).make())
+    own, kind = split_header(Spec.parse(spec) if isinstance(spec, str) else spec)
+    chunker = cast("Chunker", CHUNKERS.choose(own).make())
     if kind == "none":
         return chunker
     from repoeval_bench.chunkers.headers import HeadedChunker  # imports the parser, which few chunkers need
 
     return HeadedChunker(chunker, kind)
+
+
+def split_header(spec: Spec) -> tuple[Spec, str]:
+    """Return the spec without its header, and the kind of header: `none` for one of another package's own."""
+    own = dict(spec.params)
+    kind = "none" if CHUNKERS.find(spec.name, spec.target).origin else own.pop("header", "none")
+    return Spec(spec.name, spec.target, own), kind
 
 
 def as_chunker(value: object) -> Chunker:

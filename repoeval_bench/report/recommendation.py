@@ -25,6 +25,7 @@ from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
 from repoeval_bench.chunkers.headers import KINDS
+from repoeval_bench.chunkers.registry import split_header
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
@@ -143,13 +144,11 @@ def _headed(current: Current) -> list[str]:
 def _header(recommendation: Recommendation, label: str) -> list[str]:
     """Return what the choice's header is, and what the same chunks find without it, if they were tried."""
     candidate, current = recommendation.candidates[label], recommendation.current
-    named = Spec.parse(candidate.name)
-    kind = named.params.get("header", "none")
-    if kind == "none" or kind not in KINDS:
+    own, kind = split_header(Spec.parse(candidate.name))
+    if kind == "none":
         return []
     sentences = [f"Each chunk begins with a header: {KINDS[kind]}."]
-    params = {key: value for key, value in named.params.items() if key != "header"}
-    plain = replace(candidate, name=str(Spec(named.name, named.target, params))).label
+    plain = replace(candidate, name=str(own)).label
     is_said = current is not None and current.label == plain
     if not is_said and all(plain in evidence.means for evidence in recommendation.evidence):
         less = more_points(recommendation.mean(plain) - recommendation.mean(label))

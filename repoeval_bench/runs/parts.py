@@ -127,12 +127,13 @@ def kinds() -> dict[str, Kind[Any]]:
 
 def installed(kind: str, specs: Sequence[str]) -> tuple[str, ...]:
     """Return the specs whose packages are installed; a notice says what each of the others needs."""
+    from repoeval_bench.chunkers.registry import split_header
+
     present = []
     for spec in specs:
-        parsed = Spec.parse(spec)
-        # A header is no option of a chunker's own class, and packages depend on none.
-        named = Spec(parsed.name, parsed.target, {}) if kind == "chunker" else parsed
         try:
+            # A header is no option of a chunker's own class.
+            named = split_header(Spec.parse(spec))[0] if kind == "chunker" else spec
             kinds()[kind].choose(named).check_installed()
         except UsageError as error:
             NOTICES.info(f"left out: {error}")
