@@ -74,16 +74,23 @@ class TreeParser:
         self._language = language
         self._local = local()
 
-    def parse(self, encoded: bytes, like: tree_sitter.Tree | None = None) -> tree_sitter.Tree:
-        """Return the syntax tree of a UTF-8 text; `like` is that of a similar one, edited to where this one differs."""
+    def parse(self, encoded: bytes, like: tuple[bytes, tree_sitter.Tree] | None = None) -> tree_sitter.Tree:
+        """Return the syntax tree of a UTF-8 text; `like` is another version of it with its tree, reused where equal."""
         from tree_sitter import Parser
 
         # A search for a size cuts files again.
         trees: dict[bytes, tree_sitter.Tree] = self._local.__dict__.setdefault("trees", {})
         tree = trees.pop(encoded, None)
-        if tree is None and like is not None:
-            return Parser(self._language).parse(encoded, like)
-        tree = tree or Parser(self._language).parse(encoded)
+        if tree is None:
+            parser = Parser(self._language)
+            # This text may be the one before with some lines blanked. With a syntax error, the result may differ from a
+            # tree that is parsed afresh: of 4,500 such texts it did in 21 of 1,800 with an error, and in none without.
+            before = like or next(reversed(trees.items()), None)
+            if before and (near := _edited(*before, encoded)) and (like or not near.root_node.has_error):
+                reused = parser.parse(encoded, near)
+                if like or not reused.root_node.has_error:
+                    return reused
+            tree = parser.parse(encoded)
         trees[encoded] = tree  # the last one, as it was used last
         while sum(map(len, trees)) > _CACHED:
             del trees[next(iter(trees))]
@@ -155,8 +162,8 @@ class Parsed:
         # Empty for most files, whose lines are tree-sitter's rows, which are faster to read.
         self._starts = [] if file.plain else _line_starts(text)
         self._rows: list[int] = []
-        edited = like.edited(self._encoded) if like and like.language == grammar.of else None
-        self._tree = grammar.parser.parse(self._encoded, edited)
+        same_grammar = like is not None and like.language == grammar.of
+        self._tree = grammar.parser.parse(self._encoded, like.version if like and same_grammar else None)
         self.root: Node = self._tree.root_node
 
     @property
@@ -164,15 +171,10 @@ class Parsed:
         """The language of the grammar."""
         return self._grammar.of
 
-    def edited(self, encoded: bytes) -> tree_sitter.Tree:
-        """A copy of the tree that marks where another text differs; the rest of it is not parsed again."""
-        before = self._encoded
-        start = _n_equal(before, encoded)
-        end = _n_equal(before[start:][::-1], encoded[start:][::-1])
-        ends = len(before) - end, len(encoded) - end
-        tree = self._tree.copy()
-        tree.edit(start, *ends, _point(before, start), _point(before, ends[0]), _point(encoded, ends[1]))
-        return tree
+    @property
+    def version(self) -> tuple[bytes, tree_sitter.Tree]:
+        """The text that was parsed and its tree, of which another version's tree can be made."""
+        return self._encoded, self._tree
 
     def children(self, node: Node) -> Iterator[Child]:
         """The node's children in order: first and last line, and node."""
@@ -286,6 +288,18 @@ def parse(file: SourceFile, language: Language, like: Parsed | None = None) -> P
     errors, the tree can differ from one that is parsed afresh: 1 of 2,000 did, in C++.
     """
     return Parsed(file, _grammar(language), like)
+
+
+def _edited(before: bytes, tree: tree_sitter.Tree, after: bytes) -> tree_sitter.Tree | None:
+    """Return a copy of a text's tree that marks where another text differs; None if they differ for the most part."""
+    start = _n_equal(before, after)
+    end = _n_equal(before[start:][::-1], after[start:][::-1])
+    if start + end < max(len(before), len(after)) / 2:
+        return None
+    ends = len(before) - end, len(after) - end
+    copy = tree.copy()
+    copy.edit(start, *ends, _point(before, start), _point(before, ends[0]), _point(after, ends[1]))
+    return copy
 
 
 def _n_equal(a: bytes, b: bytes) -> int:

@@ -1,18 +1,22 @@
 """Bytes become lines and characters: against a plain count over the file's text."""
 
 import re
+from itertools import combinations
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tree_sitter import Language as TreeSitterLanguage
+from tree_sitter import Tree
 
 from repoeval_bench.core import syntax
 from repoeval_bench.core.errors import GrammarError
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import LANGUAGES, Language
-from repoeval_bench.core.source import SourceFile
+from repoeval_bench.core.source import SourceFile, blanked
+from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.syntax import TreeParser, bare_grammar, parse
+from support.samples import samples
 
 LINES = st.lists(
     st.sampled_from(
@@ -65,3 +69,28 @@ def test_trees_are_forgotten_beyond_their_room(monkeypatch) -> None:
     assert parser.parse(first) is tree
     parser.parse(long)
     assert parser.parse(first) is not tree
+
+
+SOURCES = {name: sample["text"] for name, sample in samples("definitions").items()}
+
+
+@pytest.mark.parametrize("language", SOURCES)
+def test_a_copy_with_lines_blanked_has_the_tree_of_a_text_that_is_parsed_afresh(language: str) -> None:
+    """With syntax errors or without, and whatever the parser has read before; C++ has copies where reuse would not."""
+    file = SourceFile("r", "a", SOURCES[language])
+    grammar = TreeSitterLanguage(bare_grammar(LANGUAGES[language]))
+    parser = TreeParser(grammar)
+    for start, end in combinations(range(file.n_lines + 1), 2):
+        parser.parse(file.text.encode())
+        copy = blanked(file, LineSpan(start, end)).text.encode()
+        assert nodes(parser.parse(copy)) == nodes(TreeParser(grammar).parse(copy)), (start, end)
+
+
+def nodes(tree: Tree) -> list[tuple[object, ...]]:
+    """Every node of a tree, and its place."""
+    listed, stack = [], [tree.root_node]
+    while stack:
+        node = stack.pop()
+        listed.append((node.kind_id, node.start_byte, node.end_point, node.is_missing))
+        stack += node.children
+    return listed
