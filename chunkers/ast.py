@@ -4,8 +4,6 @@
 # of a file is in exactly one of them. A comment or decorator stays with the statement below it. A header (`class A:`)
 # goes with the first piece of its body instead of being a chunk of its own.
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise

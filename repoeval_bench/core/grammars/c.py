@@ -1,7 +1,5 @@
 """The grammars of C and C++."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The grammar of C#."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from html import unescape

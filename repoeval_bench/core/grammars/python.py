@@ -1,7 +1,5 @@
 """The grammar of Python."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The grammar of Rust."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from repoeval_bench.core.grammars.grammar import (

@@ -1,7 +1,5 @@
 """The questions of a history as a benchmark, in memory or as a pack: each window is a repository of its own."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial

@@ -5,8 +5,6 @@ it: both texts are the same. `git diff` scores the places by indentation and bla
 numbers are those of its `xdiffi.c`, which were fitted to places that people chose.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 

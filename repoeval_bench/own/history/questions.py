@@ -1,7 +1,5 @@
 """Questions of protocol `commits`: windows of a history, each a base tree with the commits after it as questions."""
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

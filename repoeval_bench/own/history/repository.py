@@ -3,8 +3,6 @@
 git is not started and nothing is fetched, so a shallow or partial clone is read as far as its objects reach.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import stat

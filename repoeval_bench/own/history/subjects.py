@@ -1,7 +1,5 @@
 """A commit's subject as a question, or the reason why it asks nothing. The list of chores is data: `chores.yaml`."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from importlib.resources import files

@@ -1,7 +1,5 @@
 """The request of a recommendation: the options of `recommend`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Annotated, Any
 

@@ -3,8 +3,6 @@
 A name is looked up in a SCIP index first, then by scope, imports and inferred types.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace

@@ -3,8 +3,6 @@
 The messages are those of scip.proto (Sourcegraph, Apache-2.0); fields that are not needed are skipped.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path

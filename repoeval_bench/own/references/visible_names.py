@@ -1,7 +1,5 @@
 """Definitions in languages other than Python, by line and by name, and those that names mean: by imports and bases."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_left
 from collections import defaultdict
