@@ -3,9 +3,10 @@
 python scripts/history_board.py tables FOLDER...   # data/leaderboard/histories.csv and history-scores.csv
 python scripts/history_board.py answers            # the sentences of docs/findings.md, and docs/findings/*.svg
 
-A FOLDER is what `validate_history.py measure` writes: one file for each repository, all by one retriever. A score by
-another retriever has BM25's on the same queries beside it, from whichever folder has these. Intervals are Student's
-95 % over repositories; each repository counts once. Names and code of a history are in neither table.
+A FOLDER is what `validate_history.py measure` writes: one file for each repository, all by one retriever. Its rows take
+the place of those on the same queries; all others stay. A score by another retriever has BM25's on the same queries
+beside it, from whichever folder has these, and a score with a header has that without it. Intervals are Student's 95 %
+over repositories; each repository counts once. Names and code of a history are in neither table.
 """
 
 import argparse
@@ -25,6 +26,7 @@ SCORES = ROOT / "data" / "leaderboard" / "history-scores.csv"
 PLOTS = ROOT / "docs" / "findings"
 DEFAULT, LINES = "ast at 1,000", "fixed at 1,000"
 HEADER = ":header="
+KEY = ("repository", "retriever", "gold", "chunker")
 LEAST = 20
 """Questions of a repository from which its means count."""
 
@@ -33,9 +35,9 @@ Scores = dict[tuple[str, str, str], dict[str, float]]
 
 
 def tables(folders: list[Path]) -> None:
-    """Write the two tables from measured histories."""
-    histories: dict[str, dict[str, Any]] = {}
-    rows: dict[tuple[str, str, str, str], dict[str, Any]] = {}
+    """Write measured histories into the two tables."""
+    histories: dict[str, dict[str, Any]] = {row["repository"]: row for row in _rows(HISTORIES)}
+    rows = {tuple(row[name] for name in KEY): row for row in _rows(SCORES)}
     loaded = [np.load(file) for folder in folders for file in sorted(folder.glob("*.npz"))]
     measured = [(stored, json.loads(str(stored["facts"]))) for stored in loaded]
     of_bm25 = [one for one in reversed(measured) if one[1]["retriever"] == "bm25"]
@@ -45,41 +47,48 @@ def tables(folders: list[Path]) -> None:
         n_questions = len(stored["id"])
         if n_questions < LEAST:
             continue
-        histories.setdefault(
-            name,
-            {
-                "repository": f"https://github.com/{name}",
-                "language": facts["language"],
-                "last commit": facts["head"],
-                "bases": " ".join(base for _, base, _, _ in facts["windows"]),
-                "since": min(day for *_, day, _ in facts["windows"]),
-                "commits": facts["seen"],
-                "questions": n_questions,
-                "files": len(set(stored["cluster"].tolist())),
-            },
-        )
+        histories[f"https://github.com/{name}"] = {
+            "repository": f"https://github.com/{name}",
+            "language": facts["language"],
+            "last commit": facts["head"],
+            "bases": " ".join(base for _, base, _, _ in facts["windows"]),
+            "since": min(day for *_, day, _ in facts["windows"]),
+            "commits": facts["seen"],
+            "questions": n_questions,
+            "files": len(set(stored["cluster"].tolist())),
+        }
         edited = dict(zip(facts["labels"], facts.get("edited", []), strict=False))
         if tuple(stored["id"].tolist()) not in by_bm25:
             raise SystemExit(f"{name}: no folder has BM25's scores on these queries; name it too")
         first, facts_of_first = by_bm25[tuple(stored["id"].tolist())]
         for gold in GOLDS:
             means = dict(zip(facts_of_first["labels"], first[gold].mean(axis=0).tolist(), strict=True))
-            for label, mean in zip(facts["labels"], stored[gold].mean(axis=0), strict=True):
+            own = dict(zip(facts["labels"], stored[gold].mean(axis=0).tolist(), strict=True))
+            for label, mean in own.items():
                 share, characters = edited.get(label) or ("", "")
+                without = own.get(re.sub(f"{HEADER}\\w+", "", label)) if HEADER in label else None
                 row = {
                     "repository": name,
                     "retriever": facts["retriever"],
                     "gold": gold,
                     "chunker": label,
-                    "lines found": round(float(mean), 5),
+                    "lines found": round(mean, 5),
                     "by BM25": round(means[label], 5) if label in means else "",
+                    "without header": "" if without is None else round(without, 5),
                     "share embedded per edit": share,
                     "characters embedded per edit": characters,
                 }
-                # The first folder's row stands: a chunker of two folders has the same score in both.
-                rows.setdefault((name, facts["retriever"], gold, label), row)
+                key = tuple(row[name] for name in KEY)
+                # The same score by BM25: the same queries.
+                if key not in rows or "bm25" in key or rows[key]["by BM25"] in {"", str(row["by BM25"])}:
+                    rows[key] = row
     _write(HISTORIES, sorted(histories.values(), key=lambda row: (row["language"], row["repository"])))
     _write(SCORES, [*rows.values()])
+
+
+def _rows(path: Path) -> list[dict[str, Any]]:
+    with path.open(encoding="utf-8", newline="") as stream:
+        return [*csv.DictReader(stream)]
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -90,24 +99,22 @@ def _write(path: Path, rows: list[dict[str, Any]]) -> None:
     print(f"{path.relative_to(ROOT)}: {len(rows)} rows")
 
 
-def read() -> tuple[Scores, Scores, dict[str, dict[str, float]], dict[str, str]]:
-    """Return the means, BM25's on the same queries, chunker -> repository -> share embedded per edit, and languages."""
+def read() -> tuple[Scores, Scores, Scores, dict[str, dict[str, float]], dict[str, str]]:
+    """Return the means; on the same queries BM25's, and those without a header; share embedded per edit; languages."""
     scores: Scores = defaultdict(dict)
     by_bm25: Scores = defaultdict(dict)
+    without: Scores = defaultdict(dict)
     edited: dict[str, dict[str, float]] = defaultdict(dict)
-    with SCORES.open(encoding="utf-8", newline="") as stream:
-        for row in csv.DictReader(stream):
-            key = row["retriever"], row["gold"], row["chunker"]
-            scores[key][row["repository"]] = float(row["lines found"])
-            if row["by BM25"]:
-                by_bm25[key][row["repository"]] = float(row["by BM25"])
-            if row["share embedded per edit"] and row["gold"] == GOLDS[0]:
-                edited[row["chunker"]][row["repository"]] = float(row["share embedded per edit"])
-    with HISTORIES.open(encoding="utf-8", newline="") as stream:
-        languages = {
-            row["repository"].removeprefix("https://github.com/"): row["language"] for row in csv.DictReader(stream)
-        }
-    return scores, by_bm25, edited, languages
+    for row in _rows(SCORES):
+        key = row["retriever"], row["gold"], row["chunker"]
+        scores[key][row["repository"]] = float(row["lines found"])
+        for column, of in (("by BM25", by_bm25), ("without header", without)):
+            if row[column]:
+                of[key][row["repository"]] = float(row[column])
+        if row["share embedded per edit"] and row["gold"] == GOLDS[0]:
+            edited[row["chunker"]][row["repository"]] = float(row["share embedded per edit"])
+    languages = {row["repository"].removeprefix("https://github.com/"): row["language"] for row in _rows(HISTORIES)}
+    return scores, by_bm25, without, edited, languages
 
 
 def lead(of: dict[str, float], over: dict[str, float]) -> Estimate:
@@ -148,7 +155,7 @@ def plot(name: str, axis: str, rows: list[tuple[str, Estimate]], title: str, *, 
 
 def answers() -> None:
     """Print each answer's estimates, and draw its plot."""
-    scores, by_bm25, edited, languages = read()
+    scores, by_bm25, without, edited, languages = read()
     all_bm25 = {
         label: means for (retriever, gold, label), means in scores.items() if (retriever, gold) == ("bm25", "lines")
     }
@@ -196,7 +203,7 @@ def answers() -> None:
     if with_header:
         groups["headers"] = (
             points + "the same chunks without a header",
-            [(label, lead(all_bm25[label], bm25[re.sub(f"{HEADER}\\w+", "", label)])) for label in with_header],
+            [(label, lead(all_bm25[label], without["bm25", "lines", label])) for label in with_header],
             "A header before each chunk (BM25)",
         )
     others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
@@ -217,6 +224,11 @@ def answers() -> None:
     for retriever, gold in [*(("bm25", gold) for gold in GOLDS), *((name, GOLDS[0]) for name in others)]:
         leads = lead(scores[retriever, gold, DEFAULT], scores[retriever, gold, LINES])
         print(f"  {retriever:8} {gold:12} {leads:.1f}, {len(leads.values)} repositories")
+    print("\nheader=stem minus the same chunks without it, by retriever")
+    for (retriever, gold, label), of in without.items():
+        if gold == GOLDS[0] and label.startswith(headed):
+            leads = lead(scores[retriever, gold, label], of)
+            print(f"  {retriever:8} {label:27} {leads:.1f}, {len(leads.values)} repositories")
 
 
 def main() -> None:
