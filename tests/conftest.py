@@ -1,5 +1,7 @@
 """What all tests share: no test writes to the user's own data, and real data is found by environment only."""
 
+from __future__ import annotations
+
 import gc
 import os
 from tempfile import mkdtemp

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
+from multiprocessing.synchronize import Event
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
@@ -73,6 +74,7 @@ class ProcessPool:
     def __init__(self, workers: int | None = None) -> None:
         self.workers = workers or usable_cores()
         self._pool: ProcessPoolExecutor | None = None
+        self._submitted: Event | None = None
         self._others: frozenset[int | None] = frozenset()
 
     @property
@@ -102,6 +104,8 @@ class ProcessPool:
             return
         try:
             futures = deque(map(self._submit, jobs))
+            if self._submitted:
+                self._submitted.set()
             while futures:
                 yield futures.popleft().result()
         except BrokenProcessPool as error:
@@ -116,8 +120,9 @@ class ProcessPool:
                 context = multiprocessing.get_context(_METHOD)
                 context.set_forkserver_preload(_PRELOADED)
                 self._others = frozenset(process.pid for process in multiprocessing.active_children())
+                self._submitted = context.Event()
                 self._pool = ProcessPoolExecutor(
-                    self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(),)
+                    self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(), self._submitted)
                 )
             return self._pool.submit(job)
 
@@ -164,12 +169,14 @@ def _starting() -> Iterator[None]:
             os.environ[_SAFE_PATH] = before
 
 
-def _begin(threshold: tuple[int, int, int]) -> None:
-    """Prepare a worker: it ignores Ctrl-C, and ends with the caller."""
+def _begin(threshold: tuple[int, int, int], submitted: Event) -> None:
+    """Prepare a worker: it ignores Ctrl-C, ends with the caller, and begins when all jobs are submitted."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.set_threshold(*threshold)
     os.environ.pop(_SAFE_PATH, None)  # programs of a chunker start as from the caller
     threading.Thread(target=_end_with_caller, daemon=True).start()
+    # A worker that is killed while another is being started lets the pool of Python 3.11 wait for ever, or fail.
+    submitted.wait()
 
 
 def _end_with_caller() -> None:

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import time
 from functools import partial
 from pathlib import Path
 
@@ -62,6 +63,21 @@ def test_a_killed_worker_ends_the_command_in_one_sentence(pool):
     jobs_ = [partial(jobs.echo_process, 0), jobs.kill_oneself, partial(jobs.echo_process, 2)]
     with pytest.raises(BenchError, match=r"^a worker process was killed.* run the same command again"):
         list(pool.map(jobs_))
+
+
+def test_no_job_begins_before_all_are_submitted(pool):
+    """A worker that was killed while another was being started let the pool fail, or wait for ever."""
+    last = 0.0
+
+    class Slow(list):
+        def __iter__(self):
+            nonlocal last
+            for job in super().__iter__():
+                yield job
+                time.sleep(0.4)
+            last = time.monotonic()
+
+    assert min(pool.map(Slow([time.monotonic] * 3))) > last
 
 
 def test_one_job_or_one_core_needs_no_worker():

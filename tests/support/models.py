@@ -1,5 +1,7 @@
 """Tiny real models, built on the spot from a configuration: their weights are random, their scores mean nothing."""
 
+from __future__ import annotations
+
 import shutil
 from typing import TYPE_CHECKING
 
