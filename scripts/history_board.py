@@ -183,12 +183,12 @@ def answers() -> None:
                 *leads_over(DEFAULT, [label for label in bm25 if label.startswith(sized)]),
                 *((label, lead(all_bm25[label], bm25[DEFAULT])) for label in all_bm25 if label.startswith(headed)),
             ],
-            "Sizes against the shipped default (BM25)",
+            f"Sizes against {DEFAULT} (BM25)",
         ),
         "defaults": (
             points + DEFAULT,
             leads_over(DEFAULT, pasted),
-            "Settings that people paste, against the shipped default (BM25)",
+            f"Settings that people paste, against {DEFAULT} (BM25)",
         ),
         "edits": (
             "% of the edited file that is embedded again",

@@ -48,7 +48,7 @@ from repoeval_bench.own.recommend.sizes import sized
 from repoeval_bench.runs.request import RunRequest
 from repoeval_bench.runs.runner import Runner
 
-RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "shipped default (ast at 1,000)"
+RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "ast at 1,000"
 
 FEWEST_OLDER, FEWEST_NEWER = 30, 15
 """Questions that choose, and that score, at least."""

@@ -1,7 +1,7 @@
 """The evidence of candidates' runs, question by question, and the choice with what it may cost. It runs nothing."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
 
@@ -66,12 +66,8 @@ class SizedChunker:
         return self.name if self.size is None else f"{self.name} at {self.size:,}"
 
 
-# The chunker to use where nothing can be measured: its chunks average about as many characters as those of `fixed`.
-DEFAULT = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
-
-# The same where the bundled model ranks: it reads 256 tokens of a chunk, about half of 1,000 characters.
-MODEL_DEFAULT = SizedChunker(name="ast", size=500, spec="ast:max_nws=630")
-
+# The chunker to use where nothing can be measured, and its `max_nws` for each character that a chunk of `fixed` has.
+DEFAULT, PER_CHARACTER = "ast", 1.26
 
 HEADER = "stem"
 """The kind of header that is tried before the chunks of `ast`, and before those of the current chunker."""
@@ -207,7 +203,7 @@ class Cost(Record):
 
 
 class Default(Record):
-    """The shipped default, and its expected loss on repositories like these.
+    """The chunker to use where nothing was measured, and its expected loss on repositories like these.
 
     `repositories` is the number of those that show it, ranked by `retrievers`, `language` what they are written in, ""
     for any.
@@ -267,7 +263,7 @@ class AboutCode(Record):
     retrievers: tuple[RetrieverChoice, ...] = ()
     """Retrievers compared on the choice, and on the current candidate."""
     default: Default | None = None
-    """What other repositories show of the shipped default; None where something was decided."""
+    """What other repositories show of the default; None where something was decided."""
     setups: tuple[Setup, ...] = ()
     """One for each framework and language, that of the choice first."""
     skipped: tuple[str, ...] = ()
@@ -445,7 +441,7 @@ def with_default(
     now: SizedChunker | None,
     **facts: Any,
 ) -> Recommendation:
-    """Return the shipped default for `requests` that cannot be measured, with what it loses on other repositories.
+    """Return the default for `requests` that cannot be measured: `ast` as it loses the least on other repositories.
 
     `now` is the chunker that is used now.
     """
@@ -461,8 +457,8 @@ def with_default(
     prior_of = partial(_prior, reference_sets, language)
     decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), seeded())
     retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
-    by_model = any(one.needs_vectors and Spec.parse(one.embedder).name == EMBEDDER for one in requests)
-    default = MODEL_DEFAULT if by_model else DEFAULT
+    ours = [one for one in names if Spec.parse(one.name).name == DEFAULT]
+    default = _of_about(min(ours, key=lambda one: decision.candidate(one.label).expected_loss))
     lead = None
     if now is not None and Spec.parse(now.name).name in {name for name, _ in reference_sets.candidates}:
         means = np.mean([prior_of(one, [default, now]).mean for one in shown], axis=0)
@@ -486,6 +482,13 @@ def with_default(
         setups=_setups([(one, False) for one in (loss, *others)], candidates, languages),
         **facts,
     )
+
+
+def _of_about(default: SizedChunker) -> SizedChunker:
+    """Return a candidate with the spec of about its size, as there is no code to match it on."""
+    assert default.size is not None
+    params = {"max_nws": str(round(PER_CHARACTER * default.size)), **Spec.parse(default.name).params}
+    return replace(default, spec=str(Spec(DEFAULT, "", params)))
 
 
 def _with_tests(measured: Measured, choice: str) -> Evidence:

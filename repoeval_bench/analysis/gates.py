@@ -250,7 +250,7 @@ class ChosenEvidence(Strict):
 class ChosenSetting(Strict):
     """A chosen setting: no code, subjects, names or paths of the source are in it.
 
-    `opponent` is the shipped default, or the runner-up where that is the choice. `commit` is the source's, "" where it
+    `opponent` is `ast` at 1,000, or the runner-up where that is the choice. `commit` is the source's, "" where it
     has none. `embedder` is "" for a retriever without vectors. `tests` is a key of `core.benchmark.TESTS`.
     `extensions` are the endings that were read beside those of the ten languages.
     """

@@ -150,7 +150,7 @@ def _header(recommendation: Recommendation, label: str) -> list[str]:
     sentences = [f"Each chunk begins with a header: {KINDS[kind]}."]
     plain = replace(candidate, name=str(own)).label
     is_said = current is not None and current.label == plain
-    if not is_said and all(plain in evidence.means for evidence in recommendation.evidence):
+    if recommendation.evidence and not is_said and all(plain in evidence.means for evidence in recommendation.evidence):
         less = more_points(recommendation.mean(plain) - recommendation.mean(label))
         sentences.append(f"Without it, the same chunks find {less}.")
     return [" ".join([*sentences, "Any chunker of this tool can have such a header."])]
@@ -280,7 +280,7 @@ def _own_best(recommendation: Recommendation) -> list[str]:
 
 
 def _default(recommendation: Recommendation) -> list[str]:
-    """Return the answer where nothing was measured: the shipped default, what shows it, and what would be better."""
+    """Return the answer where nothing was measured: the default, what shows it, and what would be better."""
     default = recommendation.default
     assert default is not None
     number = _few(recommendation)
@@ -290,7 +290,8 @@ def _default(recommendation: Recommendation) -> list[str]:
     ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
     shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
     return [
-        f"Use {described(recommendation.candidates[default.label])}: the shipped default.",
+        f"Use {described(recommendation.candidates[default.label])}: the default.",
+        *_header(recommendation, default.label),
         f"Chunkers cannot be compared on this code: it has {reason}. {shown} {_risk(default)}",
         *_unmeasured(recommendation),
         *_covers(recommendation),

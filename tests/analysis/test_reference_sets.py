@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from repoeval_bench.analysis.evidence import DEFAULT, MODEL_DEFAULT, with_header
+from repoeval_bench.analysis.evidence import with_header
 from repoeval_bench.analysis.shrinkage import OTHER
 from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
@@ -66,10 +66,10 @@ def test_every_candidate_has_what_an_edit_costs_in_other_repositories(reference_
 
 
 @pytest.mark.parametrize("protocol", ["uses", "docstring", "commits"])
-def test_by_the_model_the_size_of_its_default_is_ahead(reference_sets, protocol):
-    """Why MODEL_DEFAULT is half as large as DEFAULT."""
+def test_by_the_model_small_chunks_are_ahead(reference_sets, protocol):
+    """It reads 256 tokens of a chunk."""
     for language in ("python", "typescript", "rust", "c"):
-        sizes = [("ast", one.size) for one in (MODEL_DEFAULT, DEFAULT)]
+        sizes = [("ast", size) for size in (500, 1000)]
         smaller, larger = reference_sets.prior(language, protocol, "dense", sizes).mean
         assert smaller > larger
 

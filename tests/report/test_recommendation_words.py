@@ -232,8 +232,9 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     """Nothing is estimated from them; the loss is that on the repositories of the language."""
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), languages={"python": 0.8, "rust": 0.2})
     assert (result.decision, result.choice, result.few) == (None, None, {"uses": 19})
-    use, why, languages, way_out = answer_lines(result)
-    assert use == "Use ast with chunks of up to 1,260 characters without whitespace: the shipped default."
+    use, header, why, languages, way_out = answer_lines(result)
+    assert use == "Use ast:header=stem with chunks of up to 1,260 characters without whitespace: the default."
+    assert header.startswith("Each chunk begins with a header: the file's name")
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
         "The default comes from 40 python repositories, ranked by BM25. The expected loss is "
@@ -245,17 +246,17 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert setup_lines(result)[:3] == [
         "repoeval-bench: the default",
         "    from repoeval_bench import make_chunker",
-        '    chunker = make_chunker("ast:max_nws=1260")',
+        '    chunker = make_chunker("ast:max_nws=1260,header=stem")',
     ]
     assert 0 < result.default.expected_loss < 0.1
 
 
 def test_where_the_model_ranks_the_default_is_what_it_reads_whole(tmp_path):
     """It reads 256 tokens of a chunk."""
-    few = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), retrievers=("bm25", "dense"))
-    use, why, *_ = answer_lines(few)
-    assert use == "Use ast with chunks of up to 630 characters without whitespace: the shipped default."
-    assert "ranked by BM25 and the embedding model." in why
+    few = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}, queries=19), retrievers=("dense",))
+    use, _, why, *_ = answer_lines(few)
+    assert use == "Use ast:header=stem with chunks of up to 630 characters without whitespace: the default."
+    assert "ranked by the embedding model." in why
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import BASELINE, DEFAULT, Default, Recommendation
+from repoeval_bench.analysis.evidence import BASELINE, Default, Recommendation, SizedChunker
 from repoeval_bench.analysis.gates import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.chunkers.registry import make_chunker
@@ -30,6 +30,9 @@ from repoeval_bench.runs.parts import RESULTS, needs_vectors
 from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.runner import evaluate
 
+# The opponent of a choice: chunks by syntax alone.
+_PLAIN = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
+
 _HEAD = (
     "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
     f"# Holds {HOLDS}.\n"
@@ -51,8 +54,8 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         spec = recommendation.candidates[opponent].spec
     elif decision is not None:
         label, risk = decision.choice.name, decision.choice
-        names = [one.name for one in decision.candidates if one.name not in {label, DEFAULT.label}]
-        opponent, spec = (DEFAULT.label, DEFAULT.spec) if label != DEFAULT.label else (names[0], "")
+        names = [one.name for one in decision.candidates if one.name not in {label, _PLAIN.label}]
+        opponent, spec = (_PLAIN.label, _PLAIN.spec) if label != _PLAIN.label else (names[0], "")
         spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
     elif default is not None:
         label, risk, opponent = default.label, default, ""
