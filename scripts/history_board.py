@@ -27,6 +27,7 @@ PLOTS = ROOT / "docs" / "findings"
 DEFAULT, LINES = "ast at 1,000", "fixed at 1,000"
 HEADER = ":header="
 KEY = ("repository", "retriever", "gold", "chunker")
+COSTS = ("share embedded per edit", "characters embedded per edit")
 LEAST = 20
 """Questions of a repository from which its means count."""
 
@@ -64,8 +65,8 @@ def tables(folders: list[Path]) -> None:
         for gold in GOLDS:
             means = dict(zip(facts_of_first["labels"], first[gold].mean(axis=0).tolist(), strict=True))
             own = dict(zip(facts["labels"], stored[gold].mean(axis=0).tolist(), strict=True))
+            means |= own if facts["retriever"] == "bm25" else {}
             for label, mean in own.items():
-                share, characters = edited.get(label) or ("", "")
                 without = own.get(re.sub(f"{HEADER}\\w+", "", label)) if HEADER in label else None
                 row = {
                     "repository": name,
@@ -75,10 +76,10 @@ def tables(folders: list[Path]) -> None:
                     "lines found": round(mean, 5),
                     "by BM25": round(means[label], 5) if label in means else "",
                     "without header": "" if without is None else round(without, 5),
-                    "share embedded per edit": share,
-                    "characters embedded per edit": characters,
                 }
                 key = tuple(row[name] for name in KEY)
+                costs = edited.get(label) or [rows.get(key, {}).get(cost, "") for cost in COSTS]
+                row |= dict(zip(COSTS, costs, strict=True))
                 # The same score by BM25: the same queries.
                 if key not in rows or "bm25" in key or rows[key]["by BM25"] in {"", str(row["by BM25"])}:
                     rows[key] = row
@@ -162,7 +163,7 @@ def answers() -> None:
     bm25 = {label: means for label, means in all_bm25.items() if HEADER not in label}
     total = {repo for means in bm25.values() for repo in means}
     print(f"{len(total)} repositories, {len({languages[name] for name in total})} languages")
-    pasted = [label for label in bm25 if " at " not in label and label != "functions"]
+    pasted = [label for label in edited if " at " not in label and label != "functions"]
     points = "target lines found, points minus "
     of_one_size = [label for label in bm25 if label.endswith(" at 1,000")]
     headed = f"ast{HEADER}stem at"
@@ -220,6 +221,9 @@ def answers() -> None:
         for label, one in rows:
             print(f"  {label:44} {one:.1f}, {len(one.values)} repositories")
         plot(name, axis, rows, title, zero=name != "edits")
+    for label in bm25.keys() - edited.keys():
+        leads = lead(bm25[label], bm25[DEFAULT])
+        print(f"\n{label} minus {DEFAULT} {leads:.1f}, {len(leads.values)} repositories")
     print("\nast at 1,000 minus fixed at 1,000, by gold and by retriever")
     for retriever, gold in [*(("bm25", gold) for gold in GOLDS), *((name, GOLDS[0]) for name in others)]:
         leads = lead(scores[retriever, gold, DEFAULT], scores[retriever, gold, LINES])
