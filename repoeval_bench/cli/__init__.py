@@ -36,7 +36,7 @@ COMMANDS = {
     "report": (".export:report_command", "Write stored runs as one HTML page."),
     "runs": (".runs:runs_command", "List the stored runs and their names."),
     "diff": (".runs:diff_command", "List the queries whose score changed, and why."),
-    "segments": (".runs:segments_command", "Show for which queries a run is good, or which of two runs."),
+    "segments": (".runs:segments_command", "Show on which queries a run scores well, or where two runs differ."),
     "sweep": (".evaluate:sweep_command", "Show the effect of chunk size alone, or of the number of chunks (k)."),
     "gate": (".gate:gate_command", "Fail if a run does not meet the limits in a file, or a choice no longer holds."),
     "verify": (".runs:verify_command", "Make a stored run again, and check that its scores are the same."),
@@ -44,7 +44,7 @@ COMMANDS = {
     "data": (".data:data_group", "Fetch, verify and describe the benchmark's data."),
     "list": (".listing:list_command", "List chunkers, protocols, retrievers, measures, …, or explain one."),
     "cache": (".cache:cache_group", "Describe and verify the cache of vectors."),
-    "chunker": (".:chunker_group", "See how a chunker cuts, without a model."),
+    "chunker": (".:chunker_group", "Show how a chunker splits code; no model is needed."),
     "export": (".:export_group", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (its location, its purpose), so that `--help` imports no command."""
@@ -120,7 +120,7 @@ Names: {ROOT} list chunkers (or protocols, retrievers, measures).\
 chunker_group = CommandGroup(
     name="chunker",
     package=__name__,
-    help="See how a chunker cuts, without a model.",
+    help="Show how a chunker splits code; no model is needed.",
     table={
         "show": (".chunk:show_command", "Show the chunks of a file or folder."),
         "stats": (".chunk:stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),

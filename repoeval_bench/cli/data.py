@@ -30,7 +30,7 @@ def data_group() -> None:
 @set_options
 @json_option
 def fetch(*, as_json: bool, **options: Any) -> None:
-    """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
+    """Fetch the data that is missing; show its tasks, files, licences and fingerprint."""
     obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)
     rows = summarize(benchmark, obtained.installed)

@@ -53,7 +53,7 @@ _CHOICES = [
     "--write",
     type=options.OUTPUT,
     metavar="FILE",
-    help="Write what to use and its evidence as TOML, which `gate FILE` tests on later commits.",
+    help="Write the choice and its evidence as TOML; `gate FILE` tests the choice on later commits.",
 )
 @options.details_option
 @options.out_option
@@ -73,7 +73,7 @@ def recommend_command(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Say which chunker and size to use for the code in PATH.
+    """Recommend a chunker and a size for the code in PATH.
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 

@@ -74,7 +74,7 @@ def heading(measure: str) -> str:
 # The measures that decide, in words; each counts characters without whitespace.
 _MEANINGS = {
     "line_recall_auc": "share of the target lines retrieved, averaged over budgets up to 12,000 characters",
-    "definition_recall_auc": "share of the needed definitions retrieved, averaged over budgets up to 12,000 characters",
+    "definition_recall_auc": "share of the target definitions retrieved, averaged over budgets up to 12,000 characters",
     "line_rprec": "share of the target lines retrieved when the budget is the target's own size in characters",
 }
 

@@ -122,7 +122,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
         text = " ".join(result["answer"][:2])
         assert "of the lines in and around your commits' changes (95 % interval: " in text
-        assert "tokens per query" in text
+        assert re.search(r" 10 chunks have .* tokens, and after an edit, ", text)
         assert " text is embedded again." in text
 
 
@@ -138,7 +138,7 @@ def test_a_header_is_tried_before_the_current_chunks(answered):
     else:
         (gain,) = result["current"]["header_gains"]
         assert gain["difference"] == pytest.approx(means[headed] - means[CURRENT])
-        assert "On your code, your current chunks, each after its file's name and folders (header=stem), find " in text
+        assert "With the file's name and folders before each chunk (header=stem), your current chunks find " in text
     assert evidence["tokens"][headed] > evidence["tokens"][CURRENT] + 10
 
 

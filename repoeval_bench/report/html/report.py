@@ -249,6 +249,6 @@ def _holds(protocol: str, *, text: bool) -> str:
         return (
             "The page holds scores, paths and ids, and no code, no query, no subject of a commit and no author's name."
         )
-    holds = "The page holds source code of the benchmark's repositories, each under its own licence."
+    holds = "The page holds source code of the repositories, each under its own licence."
     subjects = " It holds subjects of commits, and no author's name. --no-text leaves code and subjects out."
     return holds + (subjects if protocol.startswith("commits") else "")
