@@ -178,7 +178,7 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     parts = []
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
     if now and then:
-        parts.append(f"{READ} chunks have {_less(now, then, 'fewer', 'about as many')} tokens")
+        parts.append(f"its chunks have {_less(now, then, 'fewer', 'about as many')} tokens")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:

@@ -122,7 +122,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
         text = " ".join(result["answer"][:2])
         assert "of the lines in and around your commits' changes (95 % interval: " in text
-        assert re.search(r" 10 chunks have .* tokens, and after an edit, ", text)
+        assert re.search(r" Its chunks have .* tokens, and after an edit, ", text)
         assert " text is embedded again." in text
 
 

@@ -214,7 +214,7 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
     return Ranking(
         measure="expected score",
         explained="expected score: share of the targets retrieved, from your code and other repositories",
-        axis="difference in expected score, in percentage points (left of 0: less is retrieved)",
+        axis="difference in expected score, points (left of 0: less retrieved)",
         scale=100.0,
         digits="+.1f",
         unit="tokens",
