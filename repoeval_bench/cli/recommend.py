@@ -107,7 +107,7 @@ def recommend_command(
         try:
             _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
         finally:  # the reader of a pipe may be gone (`| head`), and the files are wanted all the same
-            _write(recommendation, source, write)
+            _write(recommendation, source, request.source, write)
             _report(recommendation, report, out, text=not no_text)
     _check_finished(recommendation)
 
@@ -239,11 +239,12 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
         )
 
 
-def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:
+def _write(recommendation: Recommendation, source: str, code: str, path: Path | None) -> None:
     """Write the choice, if a file was named, and say how to test it later."""
     if path:
         options.write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
-        note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
+        gate = shell_line(["gate", str(path), "--source", code if Path(code, ".git").exists() else "CHECKOUT"])
+        note(f"test it on later commits: {gate} (docs/ci.md)")
 
 
 def _print(

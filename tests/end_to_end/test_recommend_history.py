@@ -103,7 +103,7 @@ def test_without_text_nothing_that_was_written_leaves(answered, page):
     assert "subjects of commits, and no author's name" in page[0]
     toml = out.parent / "chunking.toml"
     words = ("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml)
-    assert "gate" in succeed(*words, home=out.parent / "home").err
+    assert f"gate {toml} --source {code} (docs/ci.md)" in succeed(*words, home=out.parent / "home").err
     assert "files = 6\n" in toml.read_text()
     for text in (json.dumps(result), toml.read_text()):
         assert "no code, no subject of a commit and no author's name" in text
