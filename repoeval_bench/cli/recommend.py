@@ -270,7 +270,7 @@ def _print(
         echo()
         print_lines(setups)
     echo()
-    echo(f"measured on {recommendation.data}")
+    echo(f"{'measured on' if recommendation.decision else 'not measured:'} {recommendation.data}")
     table = recommendation_table(recommendation, details=details)
     print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:
