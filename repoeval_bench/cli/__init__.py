@@ -221,6 +221,8 @@ def _run() -> Any:
 def _of_click(error: click.ClickException) -> str:
     """Return an error of click as a sentence: an argument that is missing or too many comes with an example."""
     said, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    if isinstance(error, click.BadOptionUsage):
+        said = re.sub(r"Option '(.*)' requires an argument", r"\1 needs a value", said)
     if context is None:
         return said
     if isinstance(error, click.NoSuchOption):
