@@ -123,6 +123,10 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         text = " ".join(result["answer"][:2])
         assert "of the lines in and around your commits' changes (95 % interval: " in text
         assert re.search(r" Its chunks have .* tokens, and after an edit, ", text)
+        tokens = {row["name"]: row["tokens_per_query"] for row in result["candidates"]}
+        chunks = round(10 * tokens[CURRENT] / tokens[result["choice"]["name"]])
+        switches = chunks != 10 and first.startswith("Switch")
+        assert (f"To read as much text as now, retrieve {chunks} chunks instead of 10." in text) == switches
         assert " text is embedded again." in text
 
 
