@@ -117,13 +117,13 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     if not sizes:
         return []
     many = [
-        f"{whose} for {count(sizes[primary], of)}"
-        for primary, whose, of in ((True, "that of the headline", "pair"), (False, "that of other measures", "test"))
+        f"for {count(sizes[primary], of)} ({whose})"
+        for primary, whose, of in ((True, "the headline", "pair"), (False, "other measures", "test"))
         if sizes.get(primary, 1) > 1
     ]
     return [
-        f"p is corrected {', and '.join(['for few files', *many])}; intervals are not, so an interval may exclude 0 "
-        "without significance"
+        f"p is corrected {' and '.join(['for few files', *many])}; intervals are not, so one may exclude 0 although "
+        "its difference is not significant"
     ]
 
 
