@@ -17,7 +17,7 @@ CURRENT = "langchain:chunk_size=4000,chunk_overlap=200"
 RECOMMEND = ("--for", "search", "--retriever", "bm25", "--current", CURRENT)
 COMPARE = ("compare", "-c", "fixed", "-c", "ast", "-c", "chonkie")
 BLOCKS = {
-    f"repoeval-bench recommend poetry {' '.join(RECOMMEND)}": (RECOMMEND, 7),
+    f"repoeval-bench recommend poetry {' '.join(RECOMMEND)}": (RECOMMEND, 8),
     'make compare CHUNKER="fixed ast chonkie"': (COMPARE, 3),
 }
 """Command of the README -> (its arguments, the number of lines that are shown)."""

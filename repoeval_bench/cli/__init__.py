@@ -22,7 +22,7 @@ try:
 
     from repoeval_bench.cli.console import echo
     from repoeval_bench.cli.group import PLUG_INS, ROOT, CommandGroup
-    from repoeval_bench.core.errors import BenchError, os_reason, shortened
+    from repoeval_bench.core.errors import BenchError, nearest, os_reason, shortened
     from repoeval_bench.core.notices import show_notices
 except KeyboardInterrupt:  # Ctrl-C may come before there is a command that could end cleanly
     sys.stderr.write("error: interrupted before anything was computed\n")
@@ -30,13 +30,13 @@ except KeyboardInterrupt:  # Ctrl-C may come before there is a command that coul
 
 
 COMMANDS = {
-    "recommend": (".recommend:recommend_command", "Say which chunker and size to use for your code."),
-    "eval": (".evaluate:evaluate_command", "Run chunkers and say how well they retrieve."),
+    "recommend": (".recommend:recommend_command", "Recommend a chunker and a size for your code."),
+    "eval": (".evaluate:evaluate_command", "Run chunkers, and print how well each retrieves."),
     "compare": (".compare:compare_command", "Test which differences between runs are significant."),
     "report": (".export:report_command", "Write stored runs as one HTML page."),
     "runs": (".runs:runs_command", "List the stored runs and their names."),
     "diff": (".runs:diff_command", "List the queries whose score changed, and why."),
-    "segments": (".runs:segments_command", "Show for which queries a run is good, or which of two runs."),
+    "segments": (".runs:segments_command", "Show on which queries a run scores well, or where two runs differ."),
     "sweep": (".evaluate:sweep_command", "Show the effect of chunk size alone, or of the number of chunks (k)."),
     "gate": (".gate:gate_command", "Fail if a run does not meet the limits in a file, or a choice no longer holds."),
     "verify": (".runs:verify_command", "Make a stored run again, and check that its scores are the same."),
@@ -44,7 +44,7 @@ COMMANDS = {
     "data": (".data:data_group", "Fetch, verify and describe the benchmark's data."),
     "list": (".listing:list_command", "List chunkers, protocols, retrievers, measures, …, or explain one."),
     "cache": (".cache:cache_group", "Describe and verify the cache of vectors."),
-    "chunker": (".:chunker_group", "See how a chunker cuts, without a model."),
+    "chunker": (".:chunker_group", "Show how a chunker splits code; no model is needed."),
     "export": (".:export_group", "Write runs in the formats that other programs and papers read."),
 }
 """Name -> (its location, its purpose), so that `--help` imports no command."""
@@ -101,7 +101,7 @@ list protocols code-chunk
 
 
 START = f"""\
-Say which code chunker retrieves better, on your own code or on the RepoEval benchmark.
+Measure which code chunker retrieves better, on your own code or on the RepoEval benchmark.
 
   {ROOT} recommend ./my-project
       Which chunker and size to use for the code in a folder, with lines to paste.
@@ -120,7 +120,7 @@ Names: {ROOT} list chunkers (or protocols, retrievers, measures).\
 chunker_group = CommandGroup(
     name="chunker",
     package=__name__,
-    help="See how a chunker cuts, without a model.",
+    help="Show how a chunker splits code; no model is needed.",
     table={
         "show": (".chunk:show_command", "Show the chunks of a file or folder."),
         "stats": (".chunk:stats_command", "Sizes of chunks, definitions kept whole, lines that appear twice."),
@@ -163,7 +163,7 @@ app = CommandGroup(
     examples=EXAMPLES,
     further=_FURTHER,
     plug_ins=PLUG_INS,
-    help="Say which code chunker retrieves better, on your own code or on the RepoEval benchmark.",
+    help="Measure which code chunker retrieves better, on your own code or on the RepoEval benchmark.",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     params=[
         click.Option(
@@ -221,23 +221,56 @@ def _run() -> Any:
 def _of_click(error: click.ClickException) -> str:
     """Return an error of click as a sentence: an argument that is missing or too many comes with an example."""
     said, context = error.format_message().rstrip("."), getattr(error, "ctx", None)
+    if isinstance(error, click.BadOptionUsage):
+        said = re.sub(r"Option '(.*)' requires an argument", r"\1 needs a value", said)
     if context is None:
         return said
     if isinstance(error, click.NoSuchOption):
-        from repoeval_bench.cli.options import rare_fields  # `--help` imports none
-
-        name = error.option_name.lstrip("-").replace("-", "_")
-        if field := rare_fields(context.command).get(name):
-            option, default = field
-            value = "" if default is False else f"={option.metavar or 'VALUE'}"
-            return f"{error.option_name} is set by --set {name}{value} (see {context.command_path} --help-all)"
+        return _unknown_option(error.option_name, context)
+    if isinstance(error, click.BadParameter) and not isinstance(error, click.MissingParameter) and error.param:
+        said = _bad_value(error, error.param)
     epilogs = [
         at.command.epilog or "" for at in (context, context.parent) if at is not None
     ]  # a group has those of all
     example = re.search(rf"^  ({context.command_path}\b.*)", "\n".join(epilogs), re.MULTILINE)
-    if example and type(error) in (click.UsageError, click.MissingParameter):
+    if example and not said.endswith("?") and type(error) in (click.UsageError, click.MissingParameter):
         said = f"{context.command_path}: {said[0].lower()}{said[1:]}; type {example[1]}"
     return f"{said} (see {context.command_path} --help)"
+
+
+def _unknown_option(given: str, context: click.Context) -> str:
+    """Return the sentence on an option that a command lacks: a field of --set, or the nearest option."""
+    from repoeval_bench.cli.options import rare_fields  # `--help` imports none
+
+    fields = {
+        f"--{name.replace('_', '-')}": f"--set {name}" + ("" if default is False else f"={flag.metavar or 'VALUE'}")
+        for name, (flag, default) in rare_fields(context.command).items()
+    }
+    if field := fields.get(given.replace("_", "-")):
+        return f"{given} is set by {field} (see {context.command_path} --help-all)"
+    options = [name for param in context.command.get_params(context) for name in param.opts if name[0] == "-"]
+    said = nearest("option", given, [*options, *fields], f"see {context.command_path} --help")
+    return re.sub(r"'(--[\w-]+)'", lambda name: f"'{fields.get(name[1], name[1])}'", said)
+
+
+def _bad_value(error: click.BadParameter, param: click.Parameter) -> str:
+    """Return the sentence on a value that an option or argument cannot have; the nearest one, if it has a list."""
+    name = max(param.opts, key=len) if isinstance(param, click.Option) else param.human_readable_name
+    said = error.message.rstrip(".")
+    if isinstance(param.type, click.Choice) and (value := re.match(r"'(.*)' is not one of", said)):
+        return f"{name}: {nearest('value', value[1], map(str, param.type.choices))}"
+    for ours, theirs in _OF_CLICK.items():
+        said = re.sub(theirs, ours, said)
+    return f"{name}: {said[0].lower()}{said[1:]}"
+
+
+_OF_CLICK = {
+    r"a number of \2 or more was expected (it is \1)": r"(.*) is not in the range x>=(\d+)",
+    "is not a number": "is not a valid float( range)?",
+    "is not a whole number": "is not a valid integer( range)?",
+    "does not exist; name another": "does not exist$",
+}
+"""What this tool says -> the pattern of what click says."""
 
 
 def _is_of_printing(error: OSError) -> bool:

@@ -8,12 +8,13 @@ import click
 from pydantic import ByteSize
 
 from repoeval_bench.cli.console import echo, print_json
+from repoeval_bench.cli.group import NamedGroup
 from repoeval_bench.cli.options import home_option, json_option
 from repoeval_bench.core.words import count
 from repoeval_bench.runs.parts import vectors_folder
 
 
-@click.group("cache")
+@click.group("cache", cls=NamedGroup)
 def cache_group() -> None:
     """Describe and verify the cache of vectors."""
 

@@ -44,7 +44,7 @@ _skip_option = click.option("--skip-errors", is_flag=True, help="Skip files that
 @_skip_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON line per chunk.")
 def show_command(*, path: Path, spec: str, skip_errors: bool, as_json: bool) -> None:
-    """Cut the file, folder or archive PATH and print the chunks with their boundaries; lines count from 1.
+    """Split the file, folder or archive PATH, and print each chunk with its lines, counted from 1.
 
     A folder or an archive is read as by `recommend`: without vendored, generated and minified files.
     In JSON, lines and characters are 0-based and half-open, as everywhere in this project's files.

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from repoeval_bench.cli.console import echo, print_json, print_lines, print_table
+from repoeval_bench.cli.group import NamedGroup
 from repoeval_bench.cli.options import OUTPUT_FOLDER, json_option, note, refuse_unread, request_options, set_options
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.words import count
@@ -20,7 +21,7 @@ from repoeval_bench.report.table import Column, Table, figures, make_table
 from repoeval_bench.runs.request import shell_line
 
 
-@click.group("data")
+@click.group("data", cls=NamedGroup)
 def data_group() -> None:
     """Fetch, verify and describe the benchmark's data."""
 
@@ -29,7 +30,7 @@ def data_group() -> None:
 @set_options
 @json_option
 def fetch(*, as_json: bool, **options: Any) -> None:
-    """Fetch missing data, or more of a part; show tasks, files and licences, the fingerprint and what is missing."""
+    """Fetch the data that is missing; show its tasks, files, licences and fingerprint."""
     obtained = _obtain(**options, upgrade=True)
     benchmark = load_set(obtained.installed)
     rows = summarize(benchmark, obtained.installed)

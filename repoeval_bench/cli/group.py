@@ -16,7 +16,23 @@ PLUG_INS = "repoeval_bench.commands"
 """The group of entry points that name commands of plug-ins."""
 
 
-class CommandGroup(click.Group):
+class NamedGroup(click.Group):
+    """A group that offers the nearest command in place of an unknown one."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, or offer the nearest one."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            from repoeval_bench.core.registry import GONE  # `--help` imports none
+
+            if instead := GONE.get(("command", args[0])):
+                raise click.UsageError(f"command {args[0]} was removed; use {instead}", ctx)
+            raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
+        return super().resolve_command(ctx, args)
+
+
+class CommandGroup(NamedGroup):
     """A group whose commands are imported on request.
 
     `table` is name -> (`module:Name` of the command, its purpose), in the order of use; `.module` is one of `package`.
@@ -71,13 +87,7 @@ class CommandGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command, or offer the nearest one."""
-        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
-            from repoeval_bench.core.registry import GONE  # `--help` imports none
-
-            if instead := GONE.get(("command", args[0])):
-                raise click.UsageError(f"command {args[0]} was removed; use {instead}", ctx)
-            raise click.UsageError(nearest("command", args[0], self.list_commands(ctx)), ctx)
+        """Find the command, and take its defaults from the environment if `--variables` is given."""
         name, command, rest = super().resolve_command(ctx, args)
         if name is None or command is None or ctx.resilient_parsing:
             return name, command, rest

@@ -74,7 +74,7 @@ def _facts() -> Table:
     from repoeval_bench.dataset.task_facts import COMMIT_FACTS, FACTS  # ten grammars
 
     facts = {**RUN_FACTS, **FACTS, **uses.FACTS, **COMMIT_FACTS}
-    return _table("fact", "what it says of a query", lines=facts.items())
+    return _table("fact", "meaning", lines=facts.items())
 
 
 def _languages() -> Table:

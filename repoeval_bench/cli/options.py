@@ -41,7 +41,7 @@ home_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of the tables.")
 """--json (as_json)."""
 
-details_option = click.option("--details", is_flag=True, help="Print every table and note, not the answer alone.")
+details_option = click.option("--details", is_flag=True, help="Print every table and note, not only the answer.")
 """--details (a bool)."""
 
 

@@ -53,7 +53,7 @@ _CHOICES = [
     "--write",
     type=options.OUTPUT,
     metavar="FILE",
-    help="Write what to use and its evidence as TOML, which `gate FILE` tests on later commits.",
+    help="Write the choice and its evidence as TOML; `gate FILE` tests the choice on later commits.",
 )
 @options.details_option
 @options.out_option
@@ -73,7 +73,7 @@ def recommend_command(
     as_json: bool,
     **fields: Any,
 ) -> None:
-    """Say which chunker and size to use for the code in PATH.
+    """Recommend a chunker and a size for the code in PATH.
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
@@ -107,7 +107,7 @@ def recommend_command(
         try:
             _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
         finally:  # the reader of a pipe may be gone (`| head`), and the files are wanted all the same
-            _write(recommendation, source, write)
+            _write(recommendation, source, request.source, write)
             _report(recommendation, report, out, text=not no_text)
     _check_finished(recommendation)
 
@@ -239,11 +239,12 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
         )
 
 
-def _write(recommendation: Recommendation, source: str, path: Path | None) -> None:
+def _write(recommendation: Recommendation, source: str, code: str, path: Path | None) -> None:
     """Write the choice, if a file was named, and say how to test it later."""
     if path:
         options.write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
-        note(f"test it on later commits: {shell_line(['gate', str(path), '--source', 'CHECKOUT'])} (docs/ci.md)")
+        gate = shell_line(["gate", str(path), "--source", code if Path(code, ".git").exists() else "CHECKOUT"])
+        note(f"test it on later commits: {gate} (docs/ci.md)")
 
 
 def _print(
@@ -269,7 +270,7 @@ def _print(
         echo()
         print_lines(setups)
     echo()
-    echo(f"measured on {recommendation.data}")
+    echo(f"{'measured on' if recommendation.decision else 'not measured:'} {recommendation.data}")
     table = recommendation_table(recommendation, details=details)
     print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:

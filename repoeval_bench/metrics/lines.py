@@ -103,7 +103,7 @@ _of_definitions = partial(
     avoid="a part of a definition helps too: use lines@B",
 )
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
-    """Share of the needed definitions whose lines are all in the first B characters retrieved."""
+    """Share of the target definitions whose lines are all in the first B characters retrieved."""
     return _read_whole(run, budget)
 
 
@@ -115,7 +115,7 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the needed definitions retrieved, averaged over all budgets from 0 to 12,000 characters."""
+    """Share of the target definitions retrieved, averaged over all budgets from 0 to 12,000 characters."""
     return area_under(partial(_read_whole, run), run.n_queries)
 
 

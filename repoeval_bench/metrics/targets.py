@@ -15,7 +15,7 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, lo
     "a rank",
     range="0..1; below 1 where one chunk holds two targets",
     source="Semble's benchmark (MinishLab/semble, benchmarks/metrics.py)",
-    avoid="chunkers are compared: any chunk of a file is right, so it is blind to where a chunker cuts; use lines@B",
+    avoid="chunkers are compared: any chunk of a file counts, so where a chunker splits does not matter; use lines@B",
     needs=frozenset({"ranking", "places", "gold"}),
     ceiling=None,
 )

@@ -81,11 +81,10 @@ class Protocol:
             ),
             "docstrings share more words with their code than people's own queries do": self.tasks == "docstring",
             "about half of these queries do not describe what their test calls": self.tasks == "tests",
-            "the targets are the lines around what one author changed; other lines may answer as well": self.tasks
+            "the target is the lines in and around one commit's changes; other lines may answer too": self.tasks
             == "commits",
-            "the targets are the places that the author of the queries knew; others may answer as well": self.tasks
-            == "questions",
-            "most targets are whole files, so the scores are blind to where a chunker cuts": self.gold == "files",
+            "the target is the places that the query's author named; others may answer too": self.tasks == "questions",
+            "most targets are whole files, so the scores do not depend on where a chunker splits": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository weighs the same, however few its tasks": self.headline == "macro",
         }

@@ -31,8 +31,8 @@ def diff_table(diff: Diff, limit: int) -> Table:
 
 
 _WHY: dict[Why, str] = {
-    "other chunks": "the rankings hold different chunks",
-    "other order": "the same chunks have another order",
+    "other chunks": "the runs retrieved different chunks",
+    "other order": "the runs ranked the same chunks in another order",
     "other judgements": "the judgements differ",
 }
 
@@ -45,7 +45,7 @@ def diff_summary(diff: Diff, limit: int) -> list[str]:
     changed, up = len(diff.changes), sum(change.change > 0 for change in diff.changes)
     lines = [
         f"{heading(diff.measure)} changed in {changed} of {count(diff.n_queries, 'query')}: {up} up, "
-        f"{changed - up} down; why: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
+        f"{changed - up} down; reason: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
     ]
     if changed > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")

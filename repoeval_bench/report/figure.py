@@ -303,7 +303,7 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
         "Target lines retrieved as the budget grows",
         runs,
         curves,
-        axes_labels=("budget in characters without whitespace (log scale)", "Share of target lines retrieved"),
+        axes_labels=("budget in characters without whitespace (log scale)", "Share of target lines"),
         ticks=BUDGETS,
         ceilings=ceilings,
     )

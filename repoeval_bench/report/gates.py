@@ -92,11 +92,16 @@ def recheck_sentence(result: Recheck) -> str:
     first = f"Keep {result.chosen.spec}: it still holds." if result.holds else f"{result.chosen.spec} no longer holds."
     finds = more_points(pair.difference)
     than = "as" if finds.startswith("about") else "than"
-    sure = "significant" if pair.is_significant else "not significant"
+    is_surprising = not pair.is_significant and pair.ci and not pair.ci[0] <= 0 <= pair.ci[1]
+    sure = "The difference is significant." if pair.is_significant else "The difference is not significant."
+    if carrier := pair.verdict.carrier:
+        sure = f"Without one {carrier.kind}, this difference may be chance."
+    elif is_surprising:
+        sure = "Corrected for few files, the difference is not significant; the interval is not corrected."
     way_out = "" if result.holds else " Run recommend again."
     return (
         f"{first} On {commits} ({count(result.files, 'file')}) it finds {finds} of the target lines {than} "
-        f"{result.chosen.opponent}{ends_in_points(pair.ci)}. The difference is {sure}.{way_out}"
+        f"{result.chosen.opponent}{ends_in_points(pair.ci)}. {sure}{way_out}"
     )
 
 

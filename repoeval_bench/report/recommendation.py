@@ -116,12 +116,12 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     named = f"{described(choice)}{size}"
     takes = f" {', and '.join(costs)}." if costs else ""
     if current.is_worse:
-        switch = f"Switch from {current.label} to {named}. It finds {gains}.{takes}{_sure(recommendation)}"
-        return [switch, *_headed(current)]
+        finds = f"In the same amount of retrieved text, it finds {gains}.{takes}{_more_chunks(recommendation)}"
+        return [f"Switch from {current.label} to {named}. {finds}{_sure(recommendation)}", *_headed(current)]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
         f"On your code and other repositories together, the best candidate is {named}: the choice below. "
-        f"On your code it finds {gains}.{takes}",
+        f"On your code, in the same amount of retrieved text, it finds {gains}.{takes}",
         *_headed(current),
     ]
 
@@ -137,8 +137,8 @@ def _found_more(gains: Sequence[Gain]) -> str:
 def _headed(current: Current) -> list[str]:
     """Return what a header alone gains, without switching."""
     gains = current.header_gains
-    header = f"its file's name and folders (header={HEADER})"
-    return [f"On your code, your current chunks, each after {header}, find {_found_more(gains)}."] if gains else []
+    header = f"With the file's name and folders before each chunk (header={HEADER})"
+    return [f"{header}, your current chunks find {_found_more(gains)}."] if gains else []
 
 
 def _header(recommendation: Recommendation, label: str) -> list[str]:
@@ -163,7 +163,8 @@ def _sure(recommendation: Recommendation) -> str:
     tried = len(_measured_labels(recommendation))
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
-    doubt = f"Among {tried} candidates, such a gain can be chance, or come from one file."
+    one = "one file or period" if any(one.protocol == "commits" for one in recommendation.evidence) else "one file"
+    doubt = f"Among {tried} candidates, such a gain can be chance, or come from {one}."
     interval = "The interval compares" if len(recommendation.current.gains) == 1 else "Each interval compares"
     return f" {interval} these two alone. {doubt}"
 
@@ -177,12 +178,20 @@ def _compared_costs(recommendation: Recommendation, current: str, choice: str) -
     parts = []
     now, then = recommendation.tokens(current), recommendation.tokens(choice)
     if now and then:
-        parts.append(f"it needs {_less(now, then, 'fewer', 'about as many')} tokens per query")
+        parts.append(f"its chunks have {_less(now, then, 'fewer', 'about as many')} tokens")
     costs = [recommendation.costs.get(label) for label in (current, choice)]
     old, new = (cost.edited if cost else None for cost in costs)
     if old and new is not None:
         parts.append(f"after an edit, {_less(old, new, 'less', 'about as much')} text is embedded again")
     return [f"{parts[0][0].upper()}{parts[0][1:]}", *parts[1:]] if parts else []
+
+
+def _more_chunks(recommendation: Recommendation) -> str:
+    """Return how many chunks of the choice have as many tokens as those that are read today, if the number differs."""
+    current, choice = recommendation.current, recommendation.choice
+    now, then = (one and recommendation.tokens(one.label) for one in (current, choice))
+    chunks = round(READ * now / then) if now and then else READ
+    return "" if chunks == READ else f" To read as much text as now, retrieve {chunks} chunks instead of {READ}."
 
 
 def _less(old: float, new: float, less: str, equal: str) -> str:
@@ -211,7 +220,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     return [" ".join([f"Costs: {first}.", *(f"{said[0].upper()}{said[1:]}." for said in others)])]
 
 
-_COUNTED = {"exact": "the changed lines alone count", "definitions": "whole definitions count"}
+_COUNTED = {"exact": "the changed lines alone are the target", "definitions": "whole definitions are the target"}
 
 
 def _lead(recommendation: Recommendation) -> list[str]:
@@ -541,13 +550,13 @@ def _close(recommendation: Recommendation) -> str:
     parts = []
     if worse:
         of = f" of the {count(others, 'other')}"
-        where = (f"{len(one.worse)}{'' if i else of} in {evidence_name(one)}" for i, one in enumerate(worse))
+        where = (f"{len(one.worse)}{'' if i else of} under {evidence_name(one)}" for i, one in enumerate(worse))
         *first, last = where
         best = f"The choice is significantly better than {', '.join(first)}{' and ' if first else ''}{last}"
         parts.append(f"{best} (corrected for all pairs of candidates).")
     if better:
         name, evidence = max(better, key=lambda pair: pair[1].means[pair[0]])
-        parts.append(f"In {evidence_name(evidence)}, {name} is significantly better than the choice.")
+        parts.append(f"Under {evidence_name(evidence)}, {name} is significantly better than the choice.")
     most = _largest(recommendation)
     needed = fewest_clusters(comb(len(most.means), 2))
     if not parts and most.n_clusters < needed:

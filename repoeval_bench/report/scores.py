@@ -46,8 +46,8 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
     unscored = metrics.counts.tasks_unscored
-    tasks = f"{count(unscored, 'task')} without a query or target under the protocol"
-    left_out = f"not among these, and not scored: {tasks}" if unscored else ""
+    tasks = f"{count(unscored, 'other task')} without a query or target under the protocol"
+    left_out = f"not scored: {tasks}" if unscored else ""
     lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))
 

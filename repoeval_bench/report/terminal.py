@@ -20,6 +20,9 @@ PAGE = 80
 
 _UNBOUNDED = 100_000
 
+# Stands for a blank at which rich, which folds at each of Unicode's, must not fold.
+_KEPT = "\ue000"
+
 _STYLES = {"": "", "strong": "bold", "better": "green", "worse": "red"}
 
 
@@ -42,7 +45,7 @@ def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
         for part in parts:
             console.print(part, crop=False, overflow="ignore")
     # rich pads every line to the table's width; in a file or a diff that is noise.
-    return [line.rstrip() for line in captured.get().splitlines()]
+    return [line.replace(_KEPT, " ").rstrip() for line in captured.get().splitlines()]
 
 
 def _drawing(table: Table, console: Console, width: int | None) -> Drawing | Text:
@@ -83,7 +86,7 @@ def _rows(table: Table, texts: list[list[str]], *, tight: bool = False) -> Drawi
     ):
         least = _least_width(column, cells)
         drawing.add_column(
-            Text(visible(column.name)),
+            Text(_head(column)),
             justify=column.align,
             min_width=least,
             max_width=max(least, column.width or _UNBOUNDED) if column.prose else least if tight else None,
@@ -99,7 +102,12 @@ def _least_width(column: Column, cells: tuple[str, ...]) -> int:
     from rich.cells import cell_len
 
     pieces = [piece for cell in cells for piece in (cell.split() if column.prose else cell.split("\n"))]
-    return max(map(cell_len, [*visible(column.name).split(), *pieces, " "]))
+    return max(map(cell_len, [*_head(column).split(), *pieces, " "]))
+
+
+def _head(column: Column) -> str:
+    """Return a heading in which rich does not fold between a number and its `%`."""
+    return re.sub(r"(?<=\d) (?=%)", _KEPT, visible(column.name))
 
 
 def _records(table: Table, width: int) -> Text:

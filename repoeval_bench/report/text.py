@@ -74,7 +74,7 @@ def heading(measure: str) -> str:
 # The measures that decide, in words; each counts characters without whitespace.
 _MEANINGS = {
     "line_recall_auc": "share of the target lines retrieved, averaged over budgets up to 12,000 characters",
-    "definition_recall_auc": "share of the needed definitions retrieved, averaged over budgets up to 12,000 characters",
+    "definition_recall_auc": "share of the target definitions retrieved, averaged over budgets up to 12,000 characters",
     "line_rprec": "share of the target lines retrieved when the budget is the target's own size in characters",
 }
 
@@ -117,13 +117,13 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     if not sizes:
         return []
     many = [
-        f"{whose} for {count(sizes[primary], of)}"
-        for primary, whose, of in ((True, "that of the headline", "pair"), (False, "that of other measures", "test"))
+        f"for {count(sizes[primary], of)} ({whose})"
+        for primary, whose, of in ((True, "the headline", "pair"), (False, "other measures", "test"))
         if sizes.get(primary, 1) > 1
     ]
     return [
-        f"p is corrected {', and '.join(['for few files', *many])}; intervals are not, so an interval may exclude 0 "
-        "without significance"
+        f"p is corrected {' and '.join(['for few files', *many])}; intervals are not, so one may exclude 0 although "
+        "its difference is not significant"
     ]
 
 

@@ -28,6 +28,7 @@ from repoeval_bench.report.text import (
     probability,
     short_names,
 )
+from repoeval_bench.runs.naming import full_spec
 from repoeval_bench.runs.query_scores import GROUP, SAME
 from repoeval_bench.runs.view import RunView
 
@@ -239,13 +240,19 @@ def _cautions(runs: Sequence[RunView], short: Sequence[str]) -> list[str]:
 
 
 def _size_remedy(chunkers: Collection[str]) -> str:
-    """Return what makes the sizes of these chunkers equal, if it is possible: a size that all can take."""
-    names = {chunker_name(spec) for spec in chunkers}
-    unsized = sorted(chunker_name(spec) for spec in chunkers if chunker_size(spec) is None)
-    if len(names) == 1 or len(unsized) > 1:
+    """Return what makes the sizes of these chunkers equal, if it is possible: a size that all can take.
+
+    >>> _size_remedy(["ast:max_nws=652,min_nws=50,overlap=0,language=auto", "fixed:max_nws=1500,offset=0"])
+    '; for equal sizes, name the chunkers by -c and add --match-size ast:max_nws=652'
+    """
+    unsized = sorted(spec for spec in chunkers if chunker_size(spec) is None)
+    if len({chunker_name(spec) for spec in chunkers}) == 1 or len(unsized) > 1:
         return ""
+    first = (unsized or sorted(chunkers))[0]
+    is_default = full_spec(chunker_name(first)) == first
     # Stored runs keep their sizes, so the chunkers have to be named.
-    return f"; for equal sizes, name the chunkers by -c and add --match-size {(unsized or sorted(names))[0]}"
+    named = chunker_name(first, sized=not is_default)
+    return f"; for equal sizes, name the chunkers by -c and add --match-size {named}"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

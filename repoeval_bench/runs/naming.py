@@ -93,8 +93,10 @@ def find_run(name: str, results: Path | str = RESULTS) -> RunView:
         return (plain or fitting)[0]
     if fitting:
         raise UsageError(_several(name, fitting, results))
-    ids = [run.run_id for run in runs]
-    raise UsageError(nearest("run", name, ids, "name a folder, an id, a chunker, or latest (see repoeval-bench runs)"))
+    names = [NEWEST, *(name_of for run in runs for name_of in (run.run_id, _chunker(run).partition(":")[0]))]
+    raise UsageError(
+        nearest("run", name, names, "name a folder, an id, a chunker, or latest (see repoeval-bench runs)")
+    )
 
 
 def find_runs(names: Iterable[str], results: Path) -> list[RunView]:

@@ -63,12 +63,13 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
         # Packs with the name of the run's data: beside the run, where `recommend` puts them, or in the current folder.
         places = [path for folder in (run.folder.parent / PACKS, Path()) for path in sorted(folder.glob("[!.]*/"))]
         packs = map(_readable_pack, places)
-        same = [pack.root for pack in packs if pack and dataset.name.startswith(f"pack-{pack.content.name}-")]
+        name, *_ = dataset.name.rsplit("-", 3)  # a pack's name, then level, context and tokenizer
+        same = [shlex.quote(str(pack.root)) for pack in packs if pack and name == f"pack-{pack.content.name}"]
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if given else "")
             + "; name its folder with --source"
-            + "".join(f", such as {shlex.quote(str(folder))}" for folder in same[:1])
+            + (f", such as {' or '.join(same)}" if same else "")
         )
     protocol = Protocol.parse(config.protocol)
     task_set = task_set_of(dataset.name) or DEFAULT

@@ -189,7 +189,7 @@ class DataRequest(Request):
             key="queries",
         ),
     ] = None
-    tests: Annotated[str, Flag(f"Tests beside other code: {TESTS_HELP}.", "out|index|all", rare=True)] = "all"
+    tests: Annotated[str, Flag(f"What to do with test files: {TESTS_HELP}.", "out|index|all", rare=True)] = "all"
     extensions: Annotated[
         tuple[str, ...] | None,
         Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),

@@ -41,8 +41,9 @@ def test_a_mistake_names_the_field(arguments, words, sentence):
     assert sentence in one_sentence(bench(*arguments, *options), 2)
 
 
-def test_a_field_of_set_that_is_typed_as_an_option_is_named(arguments):
-    assert "--exclusion is set by --set exclusion=POLICY" in one_sentence(bench(*arguments, "--exclusion", "body"), 2)
+@pytest.mark.parametrize(("words", "sentence"), CASES["options"])
+def test_a_mistyped_option_or_value_is_named_with_the_way_out(arguments, words, sentence):
+    assert sentence in one_sentence(bench(*(words if words[0] == "export" else [*arguments, *words])), 2)
 
 
 class NewOptions(RunRequest):

@@ -163,8 +163,8 @@ def test_a_truncated_archive_and_an_absent_one_are_one_clear_error(home, name, m
 
 def test_a_missing_and_an_empty_folder_are_named(tmp_path, home):
     (tmp_path / "empty").mkdir()
-    for name in ("none", "empty"):
-        with pytest.raises(DatasetError, match=r"is no folder with archives; datasets.zip and function_level.zip are"):
+    for name, lacks in (("none", "does not exist"), ("empty", "has no archives")):
+        with pytest.raises(DatasetError, match=rf"{name} {lacks}; datasets.zip and function_level.zip are expected"):
             load_benchmark(str(tmp_path / name), home=home)
 
 

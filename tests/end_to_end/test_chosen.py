@@ -8,7 +8,9 @@ from types import SimpleNamespace
 import pytest
 
 from repoeval_bench.analysis.gates import ChosenEvidence, ChosenSetting
+from repoeval_bench.analysis.records import Carrier, Outcome, PairVerdict
 from repoeval_bench.own.recommend.chosen import dump_chosen, read_chosen
+from repoeval_bench.report.gates import recheck_sentence
 from support.command import bench, succeed
 from support.history import Story, python_file
 
@@ -83,6 +85,30 @@ def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_com
     low, high = record["ci"]
     assert low <= record["difference"] <= high
     assert (record["difference"] > 0) is holds
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ends"),
+    [
+        (PairVerdict(outcome=Outcome.BETTER), "The difference is significant."),
+        (
+            PairVerdict(outcome=Outcome.CARRIED, carrier=Carrier(kind="period", name="shop@2021-06", p=0.3)),
+            "Without one period, this difference may be chance.",
+        ),
+        (
+            PairVerdict(outcome=Outcome.NOT_SIGNIFICANT),
+            "Corrected for few files, the difference is not significant; the interval is not corrected.",
+        ),
+    ],
+)
+def test_a_difference_whose_interval_excludes_0_says_why_it_is_not_significant(verdict, ends):
+    pair = SimpleNamespace(
+        difference=0.07, ci=(0.03, 0.12), verdict=verdict, is_significant=verdict.outcome.is_significant
+    )
+    said = recheck_sentence(
+        SimpleNamespace(chosen=CHOSEN, comparison=pair, holds=True, questions=127, files=29, since="abc", notes=())
+    )
+    assert said.endswith(ends)
 
 
 @pytest.mark.parametrize("since", ["last", "date"])

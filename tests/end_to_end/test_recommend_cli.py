@@ -111,7 +111,7 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert {result.candidates[label].size for label in result.evidence[0].means} == {400}
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
-    assert so_far == f"so far: {result.choice.label} (by body and bm25 alone, of 2 runs)"
+    assert so_far == f"so far: {result.choice.label} (body by bm25, 2 runs)"
 
 
 def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
@@ -239,7 +239,7 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
         patch.setattr("repoeval_bench.runs.runner.embed", end)
         with pytest.raises(KeyboardInterrupt):
             recommend(benchmark, **arguments)
-    start = caplog.messages.index("The answer by BM25 alone; 8 runs by the embedding model follow:")
+    start = caplog.messages.index("The answer by BM25; 8 runs by the embedding model will follow:")
     use, *_ = said = caplog.messages[start + 1 :]
     assert use.startswith("Use ")
     assert any(line.startswith("    chunker = ") for line in said)

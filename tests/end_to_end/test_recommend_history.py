@@ -103,7 +103,7 @@ def test_without_text_nothing_that_was_written_leaves(answered, page):
     assert "subjects of commits, and no author's name" in page[0]
     toml = out.parent / "chunking.toml"
     words = ("recommend", code, *NARROW, "--current", CURRENT, "--out", out, "--write", toml)
-    assert "gate" in succeed(*words, home=out.parent / "home").err
+    assert f"gate {toml} --source {code} (docs/ci.md)" in succeed(*words, home=out.parent / "home").err
     assert "files = 6\n" in toml.read_text()
     for text in (json.dumps(result), toml.read_text()):
         assert "no code, no subject of a commit and no author's name" in text
@@ -122,7 +122,11 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         assert gain["ci"][0] <= gain["difference"] <= gain["ci"][1]
         text = " ".join(result["answer"][:2])
         assert "of the lines in and around your commits' changes (95 % interval: " in text
-        assert "tokens per query" in text
+        assert re.search(r" Its chunks have .* tokens, and after an edit, ", text)
+        tokens = {row["name"]: row["tokens_per_query"] for row in result["candidates"]}
+        chunks = round(10 * tokens[CURRENT] / tokens[result["choice"]["name"]])
+        switches = chunks != 10 and first.startswith("Switch")
+        assert (f"To read as much text as now, retrieve {chunks} chunks instead of 10." in text) == switches
         assert " text is embedded again." in text
 
 
@@ -138,7 +142,7 @@ def test_a_header_is_tried_before_the_current_chunks(answered):
     else:
         (gain,) = result["current"]["header_gains"]
         assert gain["difference"] == pytest.approx(means[headed] - means[CURRENT])
-        assert "On your code, your current chunks, each after its file's name and folders (header=stem), find " in text
+        assert "With the file's name and folders before each chunk (header=stem), your current chunks find " in text
     assert evidence["tokens"][headed] > evidence["tokens"][CURRENT] + 10
 
 

@@ -143,13 +143,13 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
             0.01,
             -0.004,
             0.03,
-            "the choice finds more than ast. However, it finds 0.4 points less if the changed lines alone count.",
+            "the choice finds more than ast. However, it finds 0.4 points less if the changed lines alone are the target.",
         ),
         (
             -0.01,
             -0.004,
             0.02,
-            "the choice finds less than ast. However, it finds 2.0 points more if whole definitions count.",
+            "the choice finds less than ast. However, it finds 2.0 points more if whole definitions are the target.",
         ),
     ],
 )
@@ -180,7 +180,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
         "The expected loss is less than 0.1 percentage points: on average, the truly best candidate finds that much more."
     )
     assert rest[-1] == (
-        "The choice is significantly better than 2 of the 2 others in uses by BM25 and 2 in docstring by BM25 "
+        "The choice is significantly better than 2 of the 2 others under uses by BM25 and 2 under docstring by BM25 "
         "(corrected for all pairs of candidates)."
     )
     assert result.choice.name == "ast"

@@ -190,7 +190,7 @@ def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes
 
 @pytest.mark.parametrize(
     ("unscored", "said"),
-    [(16, "not among these, and not scored: 16 tasks without a query or target under the protocol"), (0, "")],
+    [(16, "not scored: 16 other tasks without a query or target under the protocol"), (0, "")],
 )
 def test_tasks_that_the_protocol_leaves_out_are_counted_beside_those_it_scores(tmp_path, unscored, said):
     run = write_run(tmp_path, {"ndcg@10": [0.5]}, counts={"tasks_unscored": unscored})

@@ -91,6 +91,12 @@ def test_a_long_name_is_whole(printed, columns):
         assert name in " ".join(printed(table, columns)).split()
 
 
+def test_a_heading_keeps_a_number_with_its_percent_sign(printed):
+    table = make_table(["run", *figures(*[f"mean{i}, 95 % CI" for i in range(6)])], [("ast", *[0.5] * 6)])
+    assert not any("mean0, 95 % CI" in line for line in printed(table, 60))
+    assert sum(line.count("95 %") for line in printed(table, 60)) == 6
+
+
 @pytest.mark.parametrize("what", LISTS)
 @pytest.mark.parametrize("columns", [80, 120])
 def test_lists_fit_a_terminal(printed, what, columns):

@@ -197,9 +197,10 @@ class MirrorFolder(ArchiveSource):
         self._path = path.expanduser().absolute()
         archives = sorted(self._path.glob("*.zip"))
         if not archives:
+            lacks = "has no archives" if self._path.is_dir() else "does not exist"
             raise NoDataError(
-                f"{path} is no folder with archives; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it "
-                "(with code use `repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
+                f"the source {path} {lacks}; {TASK_ARCHIVE} and {FUNCTION.tree}.zip are expected in it (for code, use "
+                "`repoeval-bench recommend FOLDER`, or make a pack with `data build`)"
             )
         manifest = self._path / MANIFEST
         self.folder = f"mirror-{slug(self._path.name)}-{short_hash(str(self._path.resolve()))}"

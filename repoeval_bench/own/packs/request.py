@@ -34,7 +34,7 @@ class BuildRequest(Request):
     resolve: Annotated[Literal["names", "no"], Doc("Find the definitions that tasks use, for protocol uses.")] = "names"
     scip: Annotated[
         tuple[str, ...],
-        Flag("A SCIP index of the first source, used before the rules; repeated for the next sources.", "FILE"),
+        Flag("A SCIP index, which resolves names before the rules do; one for each source, in order.", "FILE"),
     ] = ()
     ask_tests: Annotated[bool, Doc("Make tasks of functions of tests too.")] = True
 

@@ -293,7 +293,7 @@ class _Progress:
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
-            NOTICES.info(f"so far: {label} (by {setting.protocol} and {retriever} alone, of {done} runs)")
+            NOTICES.info(f"so far: {label} ({setting.protocol} by {retriever}, {count(done, 'run')})")
 
 
 class _Answering:
@@ -380,7 +380,7 @@ class _Answering:
 def _say_first(first: Recommendation, to_come: int) -> None:
     """Print the answer of the runs without vectors, before the first text is embedded."""
     by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
-    lines = [f"The answer by {by} alone; {count(to_come, 'run')} by the embedding model follow:"]
+    lines = [f"The answer by {by}; {count(to_come, 'run')} by the embedding model will follow:"]
     for line in [*lines, *answer_lines(first), *setup_lines(first)]:
         NOTICES.info(line)
 

@@ -21,7 +21,7 @@ PASTED = (
 class RecommendRequest(DataRequest):
     """The request of a recommendation: every chunker at every size, with every retriever and protocol."""
 
-    tests: Annotated[str, Flag(f"Tests beside other code: {TESTS_HELP}.", "out|index|all")] = "out"
+    tests: Annotated[str, Flag(f"What to do with test files: {TESTS_HELP}.", "out|index|all")] = "out"
 
     chunkers: Annotated[
         tuple[str, ...],

@@ -176,19 +176,19 @@ def _too_shallow(evidence: DiagnosisEvidence) -> Missing:
     "depth",
     "recall-low",
     "recall-high",
-    finding=f"what is relevant is retrieved, but below rank 5: rerank the first {DEEP}, or pass on more results (k)",
-    fine="what is retrieved does not wait below rank 5",
+    finding=f"relevant chunks are retrieved, but below rank 5: rerank the first {DEEP}, or use more results (k)",
+    fine="most relevant chunks that are retrieved rank among the first 5",
 )
 def _depth(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow(evidence)
     is_low = evidence.recall_share(5) < LIMITS["recall-low"]
     is_problem = is_low and evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]
-    says = "some of what is relevant waits below rank 5, but more is not retrieved at all" if is_low else ""
+    says = "some relevant chunks rank below 5, but more of them are not retrieved at all" if is_low else ""
     return Found(is_problem, _recalls(evidence, 5, evidence.deep), "" if is_problem else says)
 
 
-@check("missing", "recall-high", fine="most of what is relevant is among them")
+@check("missing", "recall-high", fine="most relevant chunks are retrieved")
 def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < LEAST_DEEP:
         return _too_shallow(evidence)
@@ -198,17 +198,14 @@ def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.recall_share(evidence.deep) >= LIMITS["recall-high"]:
         return Found(False, numbers)
     if files is None:
-        says = "much is not retrieved at all: indexing or chunking; no target file is known to say which"
+        says = "many relevant chunks are not retrieved: check indexing and chunking (the target files are not known)"
     elif files >= LIMITS["recall-high"]:
         says = (
-            "the right file is retrieved, but not the right chunk of it: chunking (its size, what it separates, what "
-            "the model reads of it)"
+            "the right file is retrieved, but not the right chunk of it: try another chunker or chunk size, or a model "
+            "that reads whole chunks"
         )
     else:
-        says = (
-            "not even the right file is retrieved: look at indexing (is it there, is all of it embedded?) or at the "
-            "query"
-        )
+        says = "not even the right file is retrieved: check that it is indexed and embedded whole, or rewrite the query"
     return Found(True, numbers, says)
 
 
@@ -217,9 +214,9 @@ def _missing(evidence: DiagnosisEvidence) -> Found | Missing:
     "recall-high",
     "precision-low",
     "repeats",
-    finding="what is relevant is retrieved, and results repeat higher ranks: drop near-duplicates (copies, overlap "
-    "between chunks) before or after ranking",
-    fine="repeats do not keep precision low",
+    finding="relevant chunks are retrieved, but many results repeat higher ranks: drop near-duplicates (copies, "
+    "overlap between chunks) before or after ranking",
+    fine="near-duplicates are not what keeps precision low",
 )
 def _near_duplicates(evidence: DiagnosisEvidence) -> Found | Missing:
     if evidence.metrics.k < TOP:
@@ -249,7 +246,7 @@ def repeats(entries: Sequence[Retrieved]) -> float:
     return total / len(entries) if entries else 0.0
 
 
-@check("ranking", "mrr-low", fine="where something relevant is retrieved, it ranks high")
+@check("ranking", "mrr-low", fine="relevant chunks that are retrieved rank high")
 def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
     is_hit = evidence.values[f"hit@{evidence.deep}"] > 0
     if not is_hit.any():
@@ -262,7 +259,7 @@ def _ranking(evidence: DiagnosisEvidence) -> Found | Missing:
     }
     if mrr >= LIMITS["mrr-low"]:
         return Found(False, numbers)
-    says = f"the first relevant result is at about rank {1 / mrr:.0f}: ranking (a reranker, another retriever)"
+    says = f"the first relevant result is at about rank {1 / mrr:.0f}: try a reranker or another retriever"
     return Found(True, numbers, says)
 
 
@@ -286,8 +283,8 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
         if share > LIMITS["truncated"]:
             cut.append(f"{share:.0%} of the {name}")
     says = (
-        f"the model does not read the end of {' and '.join(cut)}: the embedder's options long_queries=tail and "
-        "long_chunks=tail, smaller chunks, or a model that reads more"
+        f"the model does not read the end of {' and '.join(cut)}: try smaller chunks, a model that reads more, or the "
+        "embedder's options long_queries=tail and long_chunks=tail"
     )
     return Found(bool(cut), numbers, says if cut else "")
 
@@ -295,9 +292,9 @@ def _truncation(evidence: DiagnosisEvidence) -> Found | Missing:
 @check(
     "chunker",
     "ceiling-low",
-    finding="even the best known order of these chunks shows few target lines in as many characters as they have: "
-    "chunking",
-    fine="a perfect ranker could read nearly all target lines from these chunks",
+    finding="even a near-optimal ranking of these chunks has few target lines at a budget of the target's own size: "
+    "try another chunker or smaller chunks",
+    fine="a near-optimal ranking of these chunks has nearly all target lines at a budget of the target's own size",
 )
 def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
     ceilings = evidence.metrics.ceilings
@@ -310,9 +307,9 @@ def _chunker(evidence: DiagnosisEvidence) -> Found | Missing:
 @check(
     "lost",
     "lost",
-    finding="queries always score 0, because their target is in no chunk or they were never answered: see what was "
+    finding="some queries always score 0, because no chunk has their target or the log lacks them: see what was "
     "skipped",
-    fine="every query can be answered from the index, or nearly",
+    fine="nearly every query has a relevant chunk in the index",
 )
 def _lost(evidence: DiagnosisEvidence) -> Found:
     counts = evidence.metrics.counts
@@ -473,7 +470,7 @@ def _checks_table(checks: Sequence[Check], title: str) -> Table:
     columns = [
         Column(name=""),
         Column(name="check"),
-        Column(name="what it says", width=64, prose=True),
+        Column(name="result and what to try", width=64, prose=True),
         Column(name="numbers", width=52, prose=True),
         Column(name="thresholds", width=24, prose=True),
     ]
@@ -515,7 +512,7 @@ def _worst_tables(diagnosis: Diagnosis) -> list[Table]:
 
 
 def _about(query: WorstQuery, measure: str) -> str:
-    first = f"first found at rank {query.first_hit}" if query.first_hit else "none found"
+    first = f"first relevant at rank {query.first_hit}" if query.first_hit else "none retrieved"
     gold = few([_location_text(location) for location in query.gold], _GOLD_SHOWN)
     lines = [
         f"{one_line(query.query_id)}: {query.value:.4f} {heading(measure)}, {first}",
@@ -524,7 +521,8 @@ def _about(query: WorstQuery, measure: str) -> str:
     if query.query:
         words = [line.strip() for line in query.query.splitlines() if any(map(str.isalnum, line))]
         # A prompt ends where code is to be written, so its last line says what is asked for.
-        lines.append(f"query ends: {one_line(words[-1][:_TEXT]) if words else ''}")
+        shown = "last line of the query" if len(words) > 1 else "query"
+        lines.append(f"{shown}: {one_line(words[-1][:_TEXT]) if words else ''}")
     return "\n".join(lines)
 
 

@@ -44,7 +44,7 @@ class Tools:
         retrievers: Retrievers = [],  # noqa: B006
         time_limit: Minutes = None,
     ) -> dict[str, Any]:
-        """Say which chunker and size retrieves best for the code in a folder, as `recommend --json`; takes minutes.
+        """Recommend a chunker and a size for the code in a folder, as `recommend --json`; takes minutes.
 
         `choice.spec` is the answer, `answer` has it in sentences, `setups` has Python to paste.
         """

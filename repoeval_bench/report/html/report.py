@@ -45,7 +45,7 @@ SCRIPTS = ("data.js", "tables.js", "asked.js", "query.js", "misses.js", "start.j
 MOST_ROWS = 10
 """Runs of the first screen; more are folded."""
 # A short name with a hyphen, or a number and its %, where a browser would break it.
-_WHOLE = re.compile(r"\b(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+|\b\d+ %")
+_WHOLE = re.compile(r"(?:--|\b)(?=[\w.-]{3,32}(?![\w.-]))\w+(?:-\w+)+|\b\d+ %")
 QUERY_MEASURES = ("ndcg@10", "recall@10", "mrr")
 """Beside the headline measure, what is shown of a single query."""
 
@@ -249,6 +249,6 @@ def _holds(protocol: str, *, text: bool) -> str:
         return (
             "The page holds scores, paths and ids, and no code, no query, no subject of a commit and no author's name."
         )
-    holds = "The page holds source code of the benchmark's repositories, each under its own licence."
+    holds = "The page holds source code of the repositories, each under its own licence."
     subjects = " It holds subjects of commits, and no author's name. --no-text leaves code and subjects out."
     return holds + (subjects if protocol.startswith("commits") else "")

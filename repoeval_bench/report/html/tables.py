@@ -205,7 +205,7 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
                     [
                         *(["choice"] if is_choice else []),
                         *(["used now"] if one.name == current else []),
-                        *([f"significantly worse in {' and '.join(worse_in)}"] if worse_in else []),
+                        *([f"significantly worse under {' and '.join(worse_in)}"] if worse_in else []),
                     ]
                 ),
                 cost=recommendation.tokens(one.name),
@@ -214,7 +214,7 @@ def candidates_ranked(runs: Sequence[PageRun], recommendation: Recommendation) -
     return Ranking(
         measure="expected score",
         explained="expected score: share of the targets retrieved, from your code and other repositories",
-        axis="percentage points of the targets (left of 0: fewer are retrieved)",
+        axis="difference in expected score, points (left of 0: less retrieved)",
         scale=100.0,
         digits="+.1f",
         unit="tokens",

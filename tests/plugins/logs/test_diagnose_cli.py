@@ -33,8 +33,8 @@ def test_the_terminal_says_what_json_does(random):
     for name in named:
         assert f"finding  {name}" in text
     assert len(result["worst"]) == 18
-    assert text.count("query ends: ") == 18
-    assert "query ends" not in diagnose(random, "--worst", "0")
+    assert text.count("last line of the query: ") == 18
+    assert "of the query" not in diagnose(random, "--worst", "0")
 
 
 def test_an_imported_run_is_diagnosed(tmp_path):

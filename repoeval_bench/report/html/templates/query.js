@@ -172,7 +172,7 @@ function definitionTable(data, query) {
     return make("tr", {}, make("th", { scope: "row" }, make("code", {}, name)), make("td", { class: "text" }, kind), make("td", { class: "text" }, tier),
       make("td", { class: "text" }, place), make("td", {}, `${far}`), ...ranks.map((rank) => make("td", {}, rank === null ? "not retrieved" : `rank ${rank}`)));
   });
-  return [make("h3", {}, "Definitions that are needed"), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Definitions that are needed" },
+  return [make("h3", {}, "Target definitions"), make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Target definitions" },
     make("table", { class: "definitions" }, make("thead", {}, make("tr", {}, ...head.map((text, at) => make("th", { scope: "col", class: at < 4 ? "text" : null }, text)))), make("tbody", {}, ...rows)))];
 }
 
@@ -188,12 +188,12 @@ function lane(data, query, at, height) {
   }));
 }
 
-// The query as the model saw it: what was cut off is struck out.
+// The query: what the model did not read is struck out.
 function queryText(query) {
   if (!query.text) return [];
   const pre = make("pre", { class: "query-text", tabindex: 0, role: "region", "aria-label": "Query text" });
   query.text.forEach((piece, at) => { if (piece) pre.append(make(at === 1 ? "span" : "del", {}, piece)); });
-  const share = query.share === undefined ? "The model read all of it."
-    : `The model read ${(100 * query.share).toFixed(0)}\u00a0% of its characters; the rest is struck out.`;
-  return [make("h3", {}, "The query as the model saw it"), make("p", { class: "soft" }, share), pre];
+  const share = query.share !== undefined &&
+    make("p", { class: "soft" }, `The model read ${(100 * query.share).toFixed(0)}\u00a0% of its characters; the rest is struck out.`);
+  return [make("h3", {}, "Query"), ...(share ? [share] : []), pre];
 }
