@@ -392,6 +392,25 @@ def test_edits_are_the_last_texts_of_one_file(story):
         assert len(edits_of(history)) == 62
 
 
+def test_no_subject_is_about_a_file_that_nearly_every_commit_changes(tmp_path):
+    """Such as a list of patches. A file that is changed alone, as the only one of a library, is asked about."""
+    parts = [f"shop/part{number}.py" for number in range(3)]
+    for beside, files in ((parts, {*parts}), ([], {"patches.py"})):
+        story = Story(tmp_path / f"{len(beside)}.git")
+        story.commit("Start the shop", edit={path: python_file(NAMES) for path in [*beside, "patches.py"]})
+        for number in range(30):
+            edit = {"patches.py": story.files["patches.py"] + f"    yield {number}\n"}
+            if beside:
+                path = beside[number % 3]
+                name = f"{NAMES[number // 5]}{number % 5}"
+                edit[path] = story.files[path].replace(f"    {name} = ", f"    {name} = written or ")
+            story.commit(f"Show item number {number} of every order", edit=edit)
+        with history_of(story.folder) as history:
+            tasks = commit_questions(history, CommitOptions(newest=9)).tasks
+            assert {task.change.file for task in tasks} == files
+            assert {edit.path for edit in edits_of(history)} == files
+
+
 def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
     questions, benchmark = result
     answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
