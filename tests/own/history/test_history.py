@@ -372,8 +372,11 @@ def test_a_folder_without_history_is_refused(tmp_path):
             NoDataError, match=r"no commit of one gives a query \(1 commit: 1 only new or removed files\)"
         ):
             benchmark_of(history, questions)
-    story.commit("Write the shop in PHP", edit={"b.php": "<?php\n"})
-    with history_of(story.folder) as history, pytest.raises(NoDataError, match="to read them: --extensions .php"):
+    for message in ("Write the shop in PHP", "Bump the shop to 2.0", "Open it"):
+        story.commit(message, edit={"b.php": f"<?php {message}\n"})
+    counts = r"\(4 commits: 1 release, 1 fewer than four words, 1 no code, 1 for other reasons\)"
+    says = f"{counts}; not read: 1 .php file; to read them: --extensions .php"
+    with history_of(story.folder) as history, pytest.raises(NoDataError, match=says):
         benchmark_of(history, commit_questions(history))
 
 
