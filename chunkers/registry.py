@@ -84,6 +84,12 @@ def is_parallel(spec: str) -> bool:
     return row is not None and row.parallel
 
 
+def is_of_others(spec: str) -> bool:
+    """Return whether a chunker is that of another project, which this one adapts."""
+    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
+    return row is not None and bool(row.requires)
+
+
 def snippet_of(spec: str, language: str) -> Snippet:
     """Return the Python that makes a chunker for files in `language`: with its own framework, else with this tool.
 

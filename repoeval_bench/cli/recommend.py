@@ -82,9 +82,9 @@ def recommend_command(
     its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
 
     In a git repository, the subjects of suitable commits are queries for the lines that they changed and up to five
-    around each. With fewer than 60 such commits, docstrings are the queries. For small code bases the answer relies
-    mainly on results from other repositories. An answer by BM25 is printed before the embedding model begins. After an
-    interruption, the same command continues.
+    around each. With fewer than 60 such commits, docstrings are the queries, if there are 20. For small code bases the
+    answer relies mainly on results from other repositories. An answer by BM25 is printed before the embedding model
+    begins. After an interruption, the same command continues.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **fields}, typed=True))
     _check(request, execution, report, home)
@@ -209,7 +209,7 @@ def _compared(request: RecommendRequest) -> tuple[str, ...]:
 
 
 def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: RecommendRequest) -> Recommendation:
-    skipped = [str(error), *([history.too_few] if history and history.n_questions else [])]
+    skipped = [str(error), *([history.too_few()] if history and history.n_questions else [])]
     note(f"note: {'; '.join(skipped)}")
     (source,) = error.sources
     code = about_sizes(source.repository, source.files, source.lines, source.unread)

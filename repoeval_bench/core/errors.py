@@ -123,7 +123,7 @@ def os_errors_as(kind: type[BenchError], what: str, way_out: str) -> Iterator[No
 def in_one_line(error: BaseException) -> str:
     """The class of another package's error and the first line of its message: `ValueError: no such column`."""
     first, *_ = str(error).strip().splitlines() or ["no message"]
-    return f"{type(error).__name__}: {first.strip()}"
+    return f"{type(error).__name__}: {first.strip().removesuffix('.')}"
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """Text for people: counts with their nouns, and text from outside that no terminal obeys."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 
 def count(number: int, one: str, many: str = "") -> str:
@@ -21,6 +21,16 @@ def few(names: Sequence[str], most: int) -> str:
     """
     more = len(names) - most
     return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+def few_of(numbers: Mapping[str, int], most: int) -> str:
+    """The numbers of the first `most` things, and the number of all others.
+
+    >>> few_of({".sh file": 10, ".rb file": 5, ".hs file": 1}, 1)
+    '10 .sh files and 6 more'
+    """
+    first, others = [*numbers.items()][:most], sum([*numbers.values()][most:])
+    return ", ".join(count(number, what) for what, number in first) + (f" and {others} more" if others else "")
 
 
 def plural(one: str) -> str:

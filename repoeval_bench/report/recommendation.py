@@ -29,7 +29,7 @@ from repoeval_bench.chunkers.registry import split_header
 from repoeval_bench.chunkers.tools.sizes import size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.core.words import count, few, plural
+from repoeval_bench.core.words import count, few_of, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
 from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
@@ -329,7 +329,7 @@ def _covers(recommendation: Recommendation) -> list[str]:
     read, unread = sum(recommendation.files.values()), sum(recommendation.unread.values())
     lines = []
     if unread >= _MUCH * (read + unread):
-        kinds = few([count(number, kind) for kind, number in recommendation.unread.items()], 3)
+        kinds = few_of(recommendation.unread, 3)
         were = "was" if unread == 1 else "were"
         lines.append(f"This covers {read:,} of {count(read + unread, 'file')}: {kinds} {were} not read.")
         endings = [kind.removesuffix(" file") for kind in recommendation.unread if kind != "notebook"]

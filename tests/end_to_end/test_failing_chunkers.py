@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from support.cases import cases
-from support.command import one_sentence
+from support.command import json_of, one_sentence
+from support.history import checkout
 
 MODULE = "failing_chunkers"
 CASES = cases(__file__)
@@ -78,3 +79,26 @@ def test_a_recommendation_is_of_the_others(ask):
     none = ask("recommend --sizes 200,400", ours("Breaks"), ours("Recurses"))
     assert (none.code, none.out) == (1, "")
     assert "error: there is nothing to choose from: no chunker is left" in none.err
+
+
+def test_a_library_that_refuses_a_file_is_left_out_of_a_recommendation(tmp_path):
+    """There is nothing to repair, so the exit code is 0: as where it does not know a language."""
+    pytest.importorskip("llama_index.core")
+    code = checkout(tmp_path / "shop", 30)
+    (code / "shop" / "refused.py").write_text(")\n" + (code / "shop" / "part0.py").read_text())
+    words = [
+        "recommend",
+        code,
+        "--for",
+        "search",
+        "--retriever",
+        "bm25",
+        "--sizes",
+        "200,400",
+        "--out",
+        tmp_path / "out",
+    ]
+    chunkers = [word for name in ("fixed", "ast", "llama-index") for word in ("-c", name)]
+    result = json_of(*words, *chunkers, home=tmp_path / "home")
+    assert {one["name"].partition(" ")[0] for one in result["candidates"]} == {"fixed", "ast"}
+    assert [line for line in result["skipped"] if "llama-index failed with ValueError: Could not parse" in line]

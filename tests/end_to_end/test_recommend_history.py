@@ -179,12 +179,29 @@ def test_retrievers_are_compared_on_the_choice_and_on_the_current_chunker(answer
     assert ": compared with BM25, grep finds " in " ".join(result["answer"])
 
 
-def test_too_few_commits_leave_docstrings(tmp_path):
-    code = checkout(tmp_path / "shop", 8)
-    out = tmp_path / "out"
-    result = json_of("recommend", code, *NARROW, "--out", out, home=tmp_path / "home")
-    assert "since" not in result or not result["since"]
-    assert any("commits: the history gives only" in line and "60 are needed" in line for line in result["skipped"])
+DOCUMENTED = "".join(
+    f'def made{n}(order):\n    """Count the item {n} of every order."""\n    one = order[{n}]\n    return one\n\n'
+    for n in range(25)
+)
+
+
+@pytest.mark.parametrize(
+    ("commits", "text", "protocols", "says"),
+    [
+        (8, "", [], ["commits: the history gives only 8 queries, and 20 are needed"]),
+        (30, "", ["commits"], []),
+        (30, DOCUMENTED, ["docstring"], ["30 queries, and 60 are needed; docstrings are used instead"]),
+    ],
+    ids=["neither", "no docstrings", "docstrings"],
+)
+def test_few_commits_ask_where_docstrings_are_too_few(tmp_path, commits, text, protocols, says):
+    code = checkout(tmp_path / "shop", commits)
+    (code / "shop" / "made.py").write_text(text)
+    result = json_of("recommend", code, *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
+    assert [one["protocol"] for one in result.get("evidence", [])] == protocols
+    assert bool(result.get("since")) == (protocols == ["commits"])
+    assert all(any(part in line for line in result["skipped"]) for part in says), result["skipped"]
+    assert len([line for line in result["skipped"] if line.startswith("commits:")]) == len(says)
 
 
 @pytest.mark.parametrize(("spec", "low", "high"), [("file", 1.0, 1.0), ("functions", 0.05, 0.2)])

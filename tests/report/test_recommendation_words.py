@@ -278,6 +278,10 @@ def test_what_cannot_be_measured_is_said_of_the_current_chunker_too(tmp_path, cu
     [
         ({"notebook": 1}, None),
         ({"notebook": 42}, "This covers 40 of 82 files: 42 notebooks were not read."),
+        (
+            {".kt file": 9, ".rb file": 3, ".sh file": 2, ".hs file": 2, ".lua file": 4},
+            "This covers 40 of 60 files: 9 .kt files, 3 .rb files, 2 .sh files and 6 more were not read.",
+        ),
     ],
 )
 def test_the_answer_says_what_it_covers(tmp_path, unread, said):

@@ -18,7 +18,7 @@ from repoeval_bench.core.languages import (
     language_of,
 )
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.words import count, few
+from repoeval_bench.core.words import count, few_of
 from repoeval_bench.dataset.archives import ArchiveEntry
 from repoeval_bench.dataset.trees import decode, is_licence_path
 
@@ -181,14 +181,15 @@ class CodeFile:
 class Gathered:
     """Counts of a source so far: files of code and lines by language, and what was left out by reason.
 
-    `endings` counts the files of no known language by the endings of their names, and `beside` has the endings of what
-    was taken beside the ten languages.
+    `endings` counts the files of no known language by the endings of their names, `of_tests` those that are tests, and
+    `beside` has the endings of what was taken beside the ten languages.
     """
 
     files: Counter[str] = field(default_factory=Counter)
     lines: Counter[str] = field(default_factory=Counter)
     skipped: Counter[str] = field(default_factory=Counter)
     endings: Counter[str] = field(default_factory=Counter)
+    of_tests: Counter[str] = field(default_factory=Counter)
     beside: set[str] = field(default_factory=set)
 
     @property
@@ -217,15 +218,19 @@ class Gathered:
         unread = [kind for kind in self.not_read if kind != "notebook"]
         if not unread:
             return ""
-        kinds = few([count(self.not_read[kind], kind) for kind in unread], 5)
+        kinds = few_of({kind: self.not_read[kind] for kind in unread}, 5)
         endings = ",".join(kind.removesuffix(" file") for kind in unread[:5])
         return f"not read: {kinds}; to read them: --extensions {endings}"
 
     @property
     def not_read(self) -> dict[str, int]:
-        """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first."""
-        unread = Counter({f"{ending} file": self.endings[ending] for ending in _UNREAD - {NOTEBOOK}})
-        unread["notebook"] = self.endings[NOTEBOOK]
+        """Kinds of code that cannot be read (`notebook`, `.kt file`) -> number of files, the most first.
+
+        Tests count only where no code was read: beside it they are not searched.
+        """
+        endings = self.endings - self.of_tests if self.files else self.endings
+        unread = Counter({f"{ending} file": endings[ending] for ending in _UNREAD - {NOTEBOOK}})
+        unread["notebook"] = endings[NOTEBOOK]
         return {kind: number for kind, number in sorted(unread.items(), key=lambda one: (-one[1], one[0])) if number}
 
 
@@ -255,7 +260,9 @@ def gather(
             continue
         gathered.skipped[taken] += 1
         if taken == "unknown language":
-            gathered.endings[PurePosixPath(entry.path).suffix.lower()] += 1
+            ending = PurePosixPath(entry.path).suffix.lower()
+            gathered.endings[ending] += 1
+            gathered.of_tests[ending] += is_test(entry.path)
 
 
 def is_test(path: str) -> bool:

@@ -103,7 +103,11 @@ def _check(history: History, questions: CommitQuestions) -> None:
     if questions.windows:
         return
     largest = Counter(questions.left_out).most_common(3)
-    reasons = ", ".join(f"{number} {reason}" for reason, number in largest) or "none"
+    others = sum(questions.left_out.values()) - sum(number for _, number in largest)
+    parts = [
+        f"{number} {reason}" for reason, number in [*largest, *([("for other reasons", others)] if others else [])]
+    ]
+    reasons = ", ".join(parts) or "none"
     ways = questions.notes or filter(None, [_unread(history)])
     raise NoDataError(
         f"no commit of {history.name} gives a query ({count(questions.seen, 'commit')}: {reasons}); "

@@ -40,7 +40,7 @@ REASONS = {
     "no code": "no file of code that is read has changed",
     "only tests": "all code that has changed is a test",
     "only new or removed files": "no file of code, tests apart, is there before and after",
-    "several files": "more than one file of code, tests apart",
+    "several files": "more than one file of code, apart from tests and from what nearly every commit changes",
     "not read": "the file is generated, minified, above 1 MiB or not UTF-8",
     "too many lines": f"more than {MOST_LINES} lines are removed and added",
     "only comments": "nothing but comments, docstrings or blanks has changed",
@@ -161,6 +161,25 @@ def one_file(changed: Sequence[FileChange], renames: Iterable[Rename], beside: C
     return edited[0] if len(edited) + len(own) - len(there) == 1 else "several files"
 
 
+RECORD, LEAST_COMMITS = 0.9, 20
+"""Share of the commits of code that change a record, and the fewest commits of code by which it is known."""
+
+
+def records_of(commits: Iterable[Sequence[FileChange]], beside: Collection[str] = ()) -> frozenset[str]:
+    """The files of code that nearly every commit changes beside others, such as a list of patches.
+
+    No subject is about them. The only file of a small library is changed alone, and is not such a file.
+    """
+    seen, alone, n_commits = Counter[str](), Counter[str](), 0
+    for changed in commits:
+        code = [one.path for one in changed if name_reason(one.path, (), beside) is None and not is_test(one.path)]
+        n_commits += bool(code)
+        seen.update(code)
+        alone.update(code if len(code) == 1 else ())
+    most = [path for path, number in seen.items() if number > RECORD * n_commits >= RECORD * LEAST_COMMITS]
+    return frozenset(path for path in most if 2 * alone[path] < seen[path])
+
+
 def read_change(before: bytes, after: bytes, path: str, new_path: str = "") -> ChangedFile | str:
     """Compare two versions of a file; the reason where the change asks nothing."""
     versions = [read_source(raw, name) for raw, name in ((before, path), (after, new_path or path))]
@@ -202,14 +221,15 @@ def _is_moved(hunks: Sequence[Hunk], old_code: Mapping[int, str], new_code: Mapp
 def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
     """The last edits of one file of code, newest first, whatever their subjects say; to measure what they cost."""
     edits: list[FileEdit] = []
-    for commit in history.log():
+    changes = _changed(history)
+    newest = [*islice(changes, limit)]
+    records = records_of(newest, history.beside)
+    for changed in chain(newest, changes):
         if len(edits) == limit:
             break
-        if len(commit.parents) != 1:
-            continue
         try:
-            changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
-            touched = one_file(changed, renames_of(history, changed), history.beside)
+            moved = renames_of(history, changed)
+            touched = one_file([one for one in changed if one.path not in records], moved, history.beside)
             if isinstance(touched, str):
                 continue
             before = read_source(history.blob(touched.before), touched.old)
@@ -219,6 +239,17 @@ def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
         if before and after and before[0].text != after[0].text:
             edits.append(FileEdit(touched.new, before[0].text, after[0].text))
     return edits
+
+
+def _changed(history: History) -> Iterator[list[FileChange]]:
+    """The files that each commit with one parent changed, newest first, as far as they are here."""
+    for commit in history.log():
+        if len(commit.parents) == 1:
+            try:
+                changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            except MissingObjectError:
+                continue
+            yield changed
 
 
 def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:

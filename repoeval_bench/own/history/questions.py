@@ -1,7 +1,7 @@
 """Questions of protocol `commits`: windows of a history, each a base tree with the commits after it as questions."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
@@ -23,9 +23,10 @@ from repoeval_bench.own.history.changes import (
     find_gold,
     one_file,
     read_change,
+    records_of,
     renames_of,
 )
-from repoeval_bench.own.history.repository import Commit, History, MissingObjectError
+from repoeval_bench.own.history.repository import Commit, FileChange, History, MissingObjectError
 from repoeval_bench.own.history.subjects import question_of, refusal, subject_of
 
 YEARS = 5
@@ -247,7 +248,12 @@ class _Read(NamedTuple):
 
 def _read_commits(history: History, commits: Sequence[Commit]) -> list[_Read]:
     """Read some commits, those of a file one after another, so that few trees are parsed."""
-    reads = [_read_commit(history, commit) for commit in commits]
+    changes = [_changes_of(history, commit) for commit in commits]
+    records = records_of([changed for changed in changes if not isinstance(changed, str)], history.beside)
+    reads = [
+        _Read([], changed) if isinstance(changed, str) else _read_commit(history, commit, changed, records)
+        for commit, changed in zip(commits, changes, strict=True)
+    ]
     asking = [(read.touched, number) for number, read in enumerate(reads) if isinstance(read.touched, Rename)]
     for touched, number in sorted(asking, key=lambda pair: (pair[0].old, pair[1])):
         try:
@@ -259,16 +265,24 @@ def _read_commits(history: History, commits: Sequence[Commit]) -> list[_Read]:
     return reads
 
 
-def _read_commit(history: History, commit: Commit) -> _Read:
-    """Read which file a commit changed, if its subject asks something."""
+def _changes_of(history: History, commit: Commit) -> list[FileChange] | str:
+    """The files that a commit changed, or why they are not known."""
     if len(commit.parents) != 1:
-        return _Read([], MERGE if commit.parents else NOT_HERE if history.is_end(commit) else FIRST)
+        return MERGE if commit.parents else NOT_HERE if history.is_end(commit) else FIRST
     try:
-        changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+        return history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+    except MissingObjectError:
+        return NOT_HERE
+
+
+def _read_commit(history: History, commit: Commit, changed: list[FileChange], records: Collection[str]) -> _Read:
+    """Read which file a commit changed, `records` apart, if its subject asks something."""
+    try:
         moved = renames_of(history, changed)
     except MissingObjectError:
         return _Read([], NOT_HERE)
     reason = refusal(subject_of(commit.message), commit.author)
+    changed = [change for change in changed if change.path not in records]
     return _Read(moved, reason or one_file(changed, moved, history.beside))
 
 

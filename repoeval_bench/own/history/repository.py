@@ -330,7 +330,7 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
         reason = error.strerror or "a file"
         raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error
     if not head:
-        raise NoDataError(f"{folder} has no commit yet; name a repository with a history")
+        raise NoDataError(f"{folder} is on a branch that has no commit yet; check out one with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()
     with History(name_of_repository(root), head, prefix, common, extensions) as history:
         yield history

@@ -39,7 +39,9 @@ _GITMOJI = re.compile(r"^(?::[a-z][\w+-]*:\s+)+")
 _CUT = "\0"
 _GAP = re.compile(r"(?<=[(\[])[\s\0]*\0[\s\0]*|[\s\0]*\0(?=[.,;:!?)\]\"'`]+(?:\s|$))")
 """What was cut beside a bracket or before a punctuation mark: no blank takes its place."""
-_CONVENTIONAL = re.compile(r"^(?P<type>[a-z][\w-]*)(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE)
+_CONVENTIONAL = re.compile(
+    r"^(?P<type>[a-z][\w-]*)(?P<version> v?\d+(?:\.\d+)+)?(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE
+)
 _TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
 _BRACKETED = re.compile(r"^[\s\0]*\[(?P<type>[\w -]+)\]\s*")
 _PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull request #\d+", re.IGNORECASE)
@@ -111,7 +113,7 @@ def refusal(subject: str, author: str) -> str | None:
 def _is_type(prefix: re.Match[str]) -> bool:
     """Return whether a prefix is a type of commit, and not the part of the code that it concerns."""
     kind = prefix["type"].lower()
-    return bool(prefix["scope"]) or kind in _TYPES or kind in _chores()["prefixes"]
+    return bool(prefix["scope"] or prefix["version"]) or kind in _TYPES or kind in _chores()["prefixes"]
 
 
 def _has_object(question: str) -> bool:

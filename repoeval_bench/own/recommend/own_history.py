@@ -8,19 +8,20 @@ from repoeval_bench.core.errors import DatasetError, NoDataError
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
+from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.request import DataRequest
 
 ENOUGH = 60
-"""Questions of a history from which they are asked instead of docstrings."""
+"""Questions of a history from which they are asked instead of docstrings; fewer are where docstrings are too few."""
 
 COMMITS = "commits"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnHistory:
-    """The questions of a history as a benchmark, None if they are fewer than `ENOUGH`, and the last edits of files.
+    """The questions of a history as a benchmark, None if too few to choose by, and the last edits of files.
 
     `n_questions` counts all, `since` is the month of the oldest base, and `data` names the pack of the questions.
     """
@@ -32,11 +33,14 @@ class OwnHistory:
     since: str = ""
 
     @property
-    def too_few(self) -> str:
-        """Say why its commits are not asked; "" if they are."""
-        if self.benchmark is not None:
-            return ""
-        return f"{COMMITS}: the history gives only {count(self.n_questions, 'query')}, and {ENOUGH} are needed"
+    def is_enough(self) -> bool:
+        """Return whether its commits are asked instead of docstrings."""
+        return self.benchmark is not None and self.n_questions >= ENOUGH
+
+    def too_few(self, needed: int = FEWEST_TASKS, instead: str = "") -> str:
+        """Say why its commits are not asked, and what is asked `instead`."""
+        number = f"only {count(self.n_questions, 'query')}" if self.n_questions else "no query"
+        return f"{COMMITS}: the history gives {number}, and {needed} are needed{instead}"
 
 
 def own_history(
@@ -67,7 +71,7 @@ def own_history(
             n_questions = len(questions.tasks)
             for note in questions.notes:
                 NOTICES.info(f"note: {note}")
-            if n_questions < ENOUGH:
+            if n_questions < FEWEST_TASKS:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=n_questions)
             pack = pack_of(history, questions, packs)
             NOTICES.info(questions.summary)

@@ -21,7 +21,7 @@ from repoeval_bench.analysis.evidence import (
     with_header,
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
-from repoeval_bench.chunkers.registry import make_chunker
+from repoeval_bench.chunkers.registry import is_of_others, make_chunker
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
@@ -37,7 +37,7 @@ from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.sampling import tokens_per_nws
 from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
-from repoeval_bench.own.recommend.own_history import COMMITS, OwnHistory
+from repoeval_bench.own.recommend.own_history import COMMITS, ENOUGH, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
 from repoeval_bench.protocols.protocol import Protocol
@@ -339,7 +339,8 @@ class _Answering:
                     reasons = runner.failed_of(setting) | runner.skipped
                     reason = reasons.get(candidate.spec, "it failed")
                     self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
-                    self._failed += 1
+                    # What a library refuses is left out, as what it does not know: there is nothing here to repair.
+                    self._failed += not is_of_others(candidate.spec)
                 progress.log(setting, of_size)
 
     def selected(self, setting: RunRequest) -> Benchmark:
@@ -433,22 +434,31 @@ def suitable(
     """Return the protocols that test a purpose, a key of `PURPOSES`, each with the number of its tasks, at least one.
 
     Questions from a file have protocol `questions` alone, and those of a pack of commits `commits`. A `history` with
-    enough queries is used instead of docstrings. A line in `skipped` names each protocol without a query.
+    enough queries is used instead of docstrings, and one with fewer where docstrings are too few. A line in `skipped`
+    names each protocol without a query.
     """
     for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
         if benchmark.tasks and benchmark.tasks[0].level == level:
             return {protocol: len(benchmark.tasks)}
     protocols = {}
     for name in PURPOSES[purpose]:
-        if name == "docstring" and history:
-            if history.benchmark:
-                protocols[COMMITS] = history.n_questions
-                continue
-            skipped.append(f"{history.too_few}; docstrings are used instead")
+        past = history if name == "docstring" else None
+        if past and past.is_enough:
+            protocols[COMMITS] = past.n_questions
+            continue
         try:
-            protocols[name] = len(select(benchmark, Protocol.parse(name)).tasks)
+            number, reason = len(select(benchmark, Protocol.parse(name)).tasks), ""
         except DatasetError as error:
-            skipped.append(f"{name}: {error}")
+            number, reason = 0, f"{name}: {error}"
+        if past and past.benchmark and number < FEWEST_TASKS:
+            protocols[COMMITS] = past.n_questions
+            continue
+        if past:
+            skipped.append(past.too_few(ENOUGH, "; docstrings are used instead") if number else past.too_few())
+        if number:
+            protocols[name] = number
+        else:
+            skipped.append(reason)
     return protocols
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from math import log
 
 from repoeval_bench.analysis.evidence import BASELINE, SizedChunker
-from repoeval_bench.chunkers.registry import is_parallel, make_chunker
+from repoeval_bench.chunkers.registry import is_of_others, is_parallel, make_chunker
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError
@@ -43,7 +43,7 @@ def sized(
 
     A chunker without a size is in the first one, and so is one whose spec sets its size: it stays as written. `current`
     ones are in the middle one, as they are. Sizes above the largest file become that file's size, with a line for each.
-    A chunker that does not know a language of the code is left out.
+    A chunker that does not know a language of the code is left out, and so is one of others that fails on a file.
     """
     cutters = {name: make_chunker(name) for name in chunkers}
     unknown = skipped_for_language(benchmark, cutters, skippable=False)
@@ -86,8 +86,10 @@ def sized(
             seen.add(spec)
     now = [SizedChunker(name=name, size=None, spec=make_chunker(name).spec, like=like[name]) for name in current]
     by_size[sorted(by_size)[len(by_size) // 2]] += [one for one in now if one.spec not in seen]
-    reasons = [f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()]
-    return [of_size for of_size in by_size.values() if of_size], skipped, reasons
+    reasons = {name: f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()}
+    skipped += [reason for name, reason in reasons.items() if is_of_others(name)]
+    own = [reason for name, reason in reasons.items() if not is_of_others(name)]
+    return [of_size for of_size in by_size.values() if of_size], skipped, own
 
 
 def _matches(

@@ -372,8 +372,11 @@ def test_a_folder_without_history_is_refused(tmp_path):
             NoDataError, match=r"no commit of one gives a query \(1 commit: 1 only new or removed files\)"
         ):
             benchmark_of(history, questions)
-    story.commit("Write the shop in PHP", edit={"b.php": "<?php\n"})
-    with history_of(story.folder) as history, pytest.raises(NoDataError, match="to read them: --extensions .php"):
+    for message in ("Write the shop in PHP", "Bump the shop to 2.0", "Open it"):
+        story.commit(message, edit={"b.php": f"<?php {message}\n"})
+    counts = r"\(4 commits: 1 release, 1 fewer than four words, 1 no code, 1 for other reasons\)"
+    says = f"{counts}; not read: 1 .php file; to read them: --extensions .php"
+    with history_of(story.folder) as history, pytest.raises(NoDataError, match=says):
         benchmark_of(history, commit_questions(history))
 
 
@@ -390,6 +393,25 @@ def test_edits_are_the_last_texts_of_one_file(story):
         assert "written59" in edits[0].after
         assert "written59" not in edits[0].before
         assert len(edits_of(history)) == 62
+
+
+def test_no_subject_is_about_a_file_that_nearly_every_commit_changes(tmp_path):
+    """Such as a list of patches. A file that is changed alone, as the only one of a library, is asked about."""
+    parts = [f"shop/part{number}.py" for number in range(3)]
+    for beside, files in ((parts, {*parts}), ([], {"patches.py"})):
+        story = Story(tmp_path / f"{len(beside)}.git")
+        story.commit("Start the shop", edit={path: python_file(NAMES) for path in [*beside, "patches.py"]})
+        for number in range(30):
+            edit = {"patches.py": story.files["patches.py"] + f"    yield {number}\n"}
+            if beside:
+                path = beside[number % 3]
+                name = f"{NAMES[number // 5]}{number % 5}"
+                edit[path] = story.files[path].replace(f"    {name} = ", f"    {name} = written or ")
+            story.commit(f"Show item number {number} of every order", edit=edit)
+        with history_of(story.folder) as history:
+            tasks = commit_questions(history, CommitOptions(newest=9)).tasks
+            assert {task.change.file for task in tasks} == files
+            assert {edit.path for edit in edits_of(history)} == files
 
 
 def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):

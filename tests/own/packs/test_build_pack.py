@@ -384,10 +384,10 @@ def test_options_that_a_pack_does_not_have(pack, tmp_path):
 
 
 def test_a_pack_names_the_code_that_is_not_read(tmp_path):
-    """Notebooks and files of unknown languages, the most first; documents and data are no code."""
+    """Notebooks and files of unknown languages, the most first; documents, data and tests beside code are not named."""
     code = tmp_path / "code"
-    code.mkdir()
-    for name in ("a.ipynb", "b.ipynb", "main.kt", "README.md", "data.json", "logo.svg"):
+    (code / "tests").mkdir(parents=True)
+    for name in ("a.ipynb", "b.ipynb", "main.kt", "README.md", "data.json", "logo.svg", "tests/run.sh", "PriceTest.kt"):
         (code / name).write_text("{}\n")
     (code / "a.py").write_text("def gather(items):\n    total = len(items)\n    print(total)\n    return total\n")
     build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
