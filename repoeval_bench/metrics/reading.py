@@ -6,7 +6,7 @@ A budget and a cost are numbers of non-whitespace characters (`nws`).
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from math import inf
 from typing import NamedTuple, Self
 
@@ -121,7 +121,11 @@ class Lines(Mapping[str, "Sequence[int]"]):
         self._copies = copies or {}
         self._files: dict[str, _File] = {}
         self._chunks: dict[ChunkPlace, _Chunk] = {}
-        self.n_lines = 0
+        # Numbered here and not on first use: two threads would give the lines of two files the same numbers.
+        sizes = {file: len(nws) for file, nws in line_nws.items()}
+        sizes |= {name: sizes[copy.file] for name, copy in self._copies.items()}
+        self._first = dict(zip(sizes, accumulate(sizes.values(), initial=0), strict=False))
+        self.n_lines = sum(sizes.values())
 
     @classmethod
     def of(cls, line_nws: Mapping[str, Sequence[int]]) -> Self:
@@ -184,16 +188,15 @@ class Lines(Mapping[str, "Sequence[int]"]):
                 raise MetricError(
                     f"line_nws has no file {location.file!r}; give the lines of every file that has a chunk or gold"
                 )
-            nws = np.array(table, dtype=np.int32)
+            nws, first = np.array(table, dtype=np.int32), self._first[location.file]
             filled = np.flatnonzero(nws)
             file = self._files[location.file] = _File(
-                first=self.n_lines,
-                lines=(filled + self.n_lines).astype(np.int32),
+                first=first,
+                lines=(filled + first).astype(np.int32),
                 nws=nws[filled],
                 before=_sums(nws > 0),
                 nws_before=_sums(nws),
             )
-            self.n_lines += len(nws)
         if location.lines.end >= len(file.before):
             raise MetricError(
                 f"{location.file}: lines [{location.lines.start}, {location.lines.end}) pass the file's "

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import MEASURES, Context, Measure, WrittenCompletion, score_ceilings, score_query, score_run
+from repoeval_bench.metrics.reading import Lines
 from repoeval_bench.runs.trec import format_qrels, read_qrels, read_run, run_lines
 
 IDS = [f"d{i:02}" for i in range(16)]
@@ -122,3 +123,12 @@ def test_written_qrels_read_back_to_a_thousandth(tmp_path_factory, relevant):
     kept = {d: g for d, g in relevant.items() if g}
     assert back["q"] == pytest.approx(kept, abs=0.0005 + 1e-12)  # 0.0625 is written as 0.062
     assert set(back["q"]) == set(kept)
+
+
+@given(order=st.permutations(["r/a.py", "r/b.py", "r/c.py", "copy of b"]))
+def test_lines_have_their_numbers_whatever_is_read_first(order):
+    """Runs in several threads share them, and no two files may share a number."""
+    sizes = {"r/a.py": [1, 2], "r/b.py": [3, 0, 4], "r/c.py": [5]}
+    lines = Lines(sizes, {"copy of b": Place("r/b.py", LineSpan(0, 1))})
+    numbers = {file: lines.numbers(Place(file, LineSpan(0, len(lines[file])))) for file in order}
+    assert numbers == {"r/a.py": range(2), "r/b.py": range(2, 5), "r/c.py": range(5, 6), "copy of b": range(6, 9)}
