@@ -143,7 +143,9 @@ def test_few_relevant_chunks_below_five_results_are_not_a_fault_of_the_ranking()
     assert findings(result) == {}
 
 
-@pytest.mark.parametrize(("seen", "word", "files"), [(True, "not the right chunk", 1.0), (False, "not even the right file", 0.0)])
+@pytest.mark.parametrize(
+    ("seen", "word", "files"), [(True, "not the right chunk", 1.0), (False, "not even the right file", 0.0)]
+)
 def test_what_is_not_retrieved_is_told_apart_by_its_file(seen, word, files):
     """Half of the gold is missing: another chunk of its file is retrieved, or none."""
     golds, tops = golds_of(1), {}
