@@ -458,7 +458,7 @@ def with_default(
     decision = decide(combine([(one.protocol, from_prior(prior_of(one, names), labels)) for one in shown]), seeded())
     retrievers = tuple(dict.fromkeys(_ranked_by(one) for one in shown))
     ours = [one for one in names if Spec.parse(one.name).name == DEFAULT]
-    default = _of_about(min(ours, key=lambda one: decision.candidate(one.label).expected_loss))
+    default = of_about(min(ours, key=lambda one: decision.candidate(one.label).expected_loss))
     lead = None
     if now is not None and Spec.parse(now.name).name in {name for name, _ in reference_sets.candidates}:
         means = np.mean([prior_of(one, [default, now]).mean for one in shown], axis=0)
@@ -484,8 +484,8 @@ def with_default(
     )
 
 
-def _of_about(default: SizedChunker) -> SizedChunker:
-    """Return a candidate with the spec of about its size, as there is no code to match it on."""
+def of_about(default: SizedChunker) -> SizedChunker:
+    """Return a candidate of `ast` with the spec of about its size, where there is no code to match it on."""
     assert default.size is not None
     params = {"max_nws": str(round(PER_CHARACTER * default.size)), **Spec.parse(default.name).params}
     return replace(default, spec=str(Spec(DEFAULT, "", params)))

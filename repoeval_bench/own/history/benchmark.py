@@ -104,10 +104,8 @@ def _check(history: History, questions: CommitQuestions) -> None:
         return
     largest = Counter(questions.left_out).most_common(3)
     others = sum(questions.left_out.values()) - sum(number for _, number in largest)
-    parts = [
-        f"{number} {reason}" for reason, number in [*largest, *([("for other reasons", others)] if others else [])]
-    ]
-    reasons = ", ".join(parts) or "none"
+    parts = [*largest, ("for other reasons", others)]
+    reasons = ", ".join(f"{number} {reason}" for reason, number in parts if number) or "none"
     ways = questions.notes or filter(None, [_unread(history)])
     raise NoDataError(
         f"no commit of {history.name} gives a query ({count(questions.seen, 'commit')}: {reasons}); "

@@ -246,7 +246,7 @@ def _changed(history: History) -> Iterator[list[FileChange]]:
     for commit in history.log():
         if len(commit.parents) == 1:
             try:
-                changed = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+                changed = history.changes_of(commit)
             except MissingObjectError:
                 continue
             yield changed

@@ -270,7 +270,7 @@ def _changes_of(history: History, commit: Commit) -> list[FileChange] | str:
     if len(commit.parents) != 1:
         return MERGE if commit.parents else NOT_HERE if history.is_end(commit) else FIRST
     try:
-        return history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+        return history.changes_of(commit)
     except MissingObjectError:
         return NOT_HERE
 

@@ -164,6 +164,10 @@ class History:
             ids = line[-1].parents
         return line
 
+    def changes_of(self, commit: Commit) -> list[FileChange]:
+        """Return the files in which a commit differs from its first parent; MissingObjectError if one is not here."""
+        return self.changes(self.commit(commit.parents[0]).tree, commit.tree)
+
     def changes(self, before: str | None, after: str) -> list[FileChange]:
         """The files that differ between two root trees (None: the empty one), without links and submodules."""
         return list(self._changes(self._root(before) if before else None, self._root(after), ""))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.evidence import BASELINE, Default, Recommendation, SizedChunker
+from repoeval_bench.analysis.evidence import BASELINE, Default, Recommendation, SizedChunker, of_about
 from repoeval_bench.analysis.gates import FEWEST, ChosenEvidence, ChosenSetting, Recheck
 from repoeval_bench.analysis.shrinkage import RankedCandidate
 from repoeval_bench.chunkers.registry import make_chunker
@@ -31,7 +31,7 @@ from repoeval_bench.runs.query_scores import GROUP
 from repoeval_bench.runs.runner import evaluate
 
 # The opponent of a choice: chunks by syntax alone.
-_PLAIN = SizedChunker(name="ast", size=1000, spec="ast:max_nws=1260")
+_PLAIN = of_about(SizedChunker(name="ast", size=1000, spec=""))
 
 _HEAD = (
     "# Written by `repoeval-bench recommend --write`; `repoeval-bench gate FILE --source CHECKOUT` checks it.\n"
