@@ -265,7 +265,7 @@ def _bad_value(error: click.BadParameter, param: click.Parameter) -> str:
 
 
 _OF_CLICK = {
-    r"a number of \2 or more was expected (it is \1)": r"(.*) is not in the range x>=(\d+)",
+    r"a number of \2 or more was expected (it is \1)": r"^(.*) is not in the range x>=(\d+)",
     "is not a number": "is not a valid float( range)?",
     "is not a whole number": "is not a valid integer( range)?",
     "does not exist; name another": "does not exist$",
