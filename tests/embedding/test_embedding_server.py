@@ -66,7 +66,7 @@ def test_a_busy_server_is_asked_again(server, client, status):
 @pytest.mark.parametrize(("fault", "reason"), [({"silent": 5}, "no answer in time"), ({"drop": True}, "Error: ")])
 def test_a_server_without_an_answer_is_asked_again(server, tmp_path, monkeypatch, fault, reason):
     monkeypatch.setattr("time.sleep", lambda _: None)
-    monkeypatch.setattr("repoeval_bench.embedding.openai.TIMEOUT", 1)
+    monkeypatch.setattr("repoeval_bench.embedding.openai.TIMEOUT", 0.2)
     client = find_encoder(f"openai:m,base_url={server.base_url}")
     server.fail(*[fault] * 9)
     server.seen()

@@ -14,6 +14,7 @@ from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs
 from support.command import json_of, succeed
 from support.history import NAMES, checkout, python_file
+from support.runs import page_data
 
 CURRENT = "window:lines=20,step=10"
 NARROW = ["--for", "search", "--retriever", "bm25", "-c", "fixed:max_nws=300", "-c", "ast", "--sizes", "200,400"]
@@ -67,7 +68,7 @@ def shown(out, *flags):
     page = out.parent / "page.html"
     succeed("report", "--out", out, "-o", page, *flags)
     html = page.read_text(encoding="utf-8")
-    return markup.unescape(html), json.loads(re.search(r'id="data">([^<]*)<', html)[1])
+    return markup.unescape(html), page_data(html)
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """`report` as a person types it: one file, or one sentence."""
 
 import html
-import json
 import re
 import shutil
 
@@ -9,7 +8,7 @@ import pytest
 
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed
-from support.runs import edit, write_run
+from support.runs import edit, page_data, write_run
 
 CHUNKERS = ("ast:max_nws=400", "fixed:max_nws=400")
 
@@ -22,7 +21,7 @@ def stored(benchmark, tmp_path_factory):
 
 
 def data_of(page):
-    return json.loads(re.search(r'id="data">([^<]+)<', page.read_text(encoding="utf-8"))[1])
+    return page_data(page.read_text(encoding="utf-8"))
 
 
 def test_the_page_is_one_file_that_asks_for_nothing(stored, tmp_path):

@@ -1,6 +1,9 @@
 """Run folders with chosen scores, as `eval` writes them: what statistics, segments and gates read."""
 
+import base64
+import gzip
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -49,6 +52,12 @@ def read_text(path: Path) -> str:
     """The text of a file of a run, unpacked."""
     with opened(path) as stream:
         return stream.read().decode("utf-8")
+
+
+def page_data(html: str) -> Any:
+    """What the script of a page looks up about queries."""
+    (data,) = re.findall(r'id="data">([^<]+)<', html)
+    return json.loads(gzip.decompress(base64.b64decode(data)))
 
 
 def write_text(path: Path, text: str) -> None:

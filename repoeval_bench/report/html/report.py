@@ -1,13 +1,15 @@
 """The report: one HTML file that needs no network, made from stored runs alone.
 
-Scores, differences and segments are plain HTML; what belongs to single queries is JSON that the page's own script shows
-as text. The page's policy runs only this script.
+Scores, differences and segments are plain HTML; what belongs to single queries is packed JSON that the page's own
+script shows as text: a history has many versions of a file, and few lines that differ. The page's policy runs only this
+script.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -21,6 +23,7 @@ from repoeval_bench.analysis.evidence import Recommendation
 from repoeval_bench.analysis.records import Comparison
 from repoeval_bench.analysis.verdicts import Result, leads_of
 from repoeval_bench.core.extras import require
+from repoeval_bench.core.files import packed
 from repoeval_bench.core.words import count, visible
 from repoeval_bench.report.comparison import MOST_NOTES, comparison_columns
 from repoeval_bench.report.figure import VARIABLES, Figure, css, figures, looks, ranked_figure, svg
@@ -152,7 +155,7 @@ def report_page(
         style=Markup(css() + _run_colours(stored) + (TEMPLATES / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - ours
         script=Markup(code),  # noqa: S704 - ours
         script_hash=base64.b64encode(hashlib.sha256(code.encode()).digest()).decode(),
-        data=payload(inspected, shown, shown_at, text=text),
+        data=base64.b64encode(b"".join(packed(json.dumps(payload(inspected, shown, shown_at, text=text))))).decode(),
     )
 
 

@@ -9,9 +9,11 @@ window.addEventListener("hashchange", unfold);
 document.querySelectorAll("nav a").forEach((link) => link.addEventListener("click", () => link.hash === location.hash && unfold()));
 window.addEventListener("beforeprint", () => document.querySelectorAll("details.part").forEach((part) => { part.open = true; }));
 
-const data = JSON.parse(document.getElementById("data").textContent);
-askedView(data);
-queryView(data);
-missesView(data);
-unfold();
-document.documentElement.dataset.ready = String(Math.round(performance.now()));
+const packed = Uint8Array.from(atob(document.getElementById("data").textContent), (byte) => byte.charCodeAt(0));
+new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).json().then((data) => {
+  askedView(data);
+  queryView(data);
+  missesView(data);
+  unfold();
+  document.documentElement.dataset.ready = String(Math.round(performance.now()));
+});
