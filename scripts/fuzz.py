@@ -320,7 +320,8 @@ def run_folders(rng: random.Random, inputs: Inputs) -> object:
     """Damage one file of a stored run, and read it with one of its readers."""
     folder = rng.choice(inputs.runs)
     read: list[Callable[[RunView], object]] = [
-        lambda run: [run.metrics, run.scores, run.timings, run.rankings(), run.qrels(), run.inspection],
+        lambda run: [run.metrics, run.scores, run.timings, run.rankings(), run.qrels()],
+        lambda run: run.inspection and [run.inspection.sources, run.inspection.chunks, run.inspection.queries],
         lambda run: segment(run, measure="ndcg@10"),
         pipeline_report,
         diagnose,

@@ -11,7 +11,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -118,17 +118,42 @@ class StoredChunk:
     nws: int
 
 
-@dataclass(frozen=True, slots=True)
 class Inspection:
-    """Sources and chunks of a run, by `repo/path`.
+    """Sources and chunks of a run, by `repo/path`. A file is read when it is needed; ResultError if it is broken."""
 
-    `own` is query_id -> the chunks that the query saw instead of its file's.
-    """
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
 
-    sources: Mapping[str, SourceFile]
-    chunks: Mapping[str, tuple[StoredChunk, ...]]
-    own: Mapping[str, tuple[StoredChunk, ...]]
-    queries: Mapping[str, QueryGoldRow]
+    @cached_property
+    def sources(self) -> dict[str, SourceFile]:
+        """The files that were chunked."""
+        return read_sources(self._folder / SOURCES)
+
+    @property
+    def chunks(self) -> dict[str, tuple[StoredChunk, ...]]:
+        """The chunks of each file."""
+        return self._cut[0]
+
+    @property
+    def own(self) -> dict[str, tuple[StoredChunk, ...]]:
+        """The chunks that a query saw instead of its file's, by query_id."""
+        return self._cut[1]
+
+    @cached_property
+    def queries(self) -> dict[str, QueryGoldRow]:
+        """The file and the gold of each query, by query_id."""
+        return {row.query_id: row for row in _rows(self._folder / QUERIES, QueryGoldRow)}
+
+    @cached_property
+    def _cut(self) -> tuple[dict[str, tuple[StoredChunk, ...]], dict[str, tuple[StoredChunk, ...]]]:
+        chunks: dict[str, tuple[StoredChunk, ...]] = {}
+        own: dict[str, tuple[StoredChunk, ...]] = {}
+        for row in _rows(self._folder / CHUNKS, ChunksRow):
+            if row.query_id is None:
+                chunks[row.file] = _chunks(row)
+            else:
+                own[row.query_id] = _chunks(row)
+        return chunks, own
 
 
 def pack_sources(benchmark: Benchmark) -> bytes:
@@ -177,18 +202,8 @@ def stored_tokens_per_nws(folder: Path) -> float | None:
 
 
 def read_inspection(folder: Path) -> Inspection | None:
-    """Read the files of `inspection_files`; None if the folder lacks one of them, ResultError if one is broken."""
-    if not all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)):
-        return None
-    sources = read_sources(folder / SOURCES)
-    chunks: dict[str, tuple[StoredChunk, ...]] = {}
-    own: dict[str, tuple[StoredChunk, ...]] = {}
-    for row in _rows(folder / CHUNKS, ChunksRow):
-        if row.query_id is None:
-            chunks[row.file] = _chunks(row)
-        else:
-            own[row.query_id] = _chunks(row)
-    return Inspection(sources, chunks, own, {row.query_id: row for row in _rows(folder / QUERIES, QueryGoldRow)})
+    """The files of `inspection_files`; None if the folder lacks one of them."""
+    return Inspection(folder) if all((folder / name).is_file() for name in (SOURCES, CHUNKS, QUERIES)) else None
 
 
 def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:

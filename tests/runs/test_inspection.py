@@ -72,7 +72,7 @@ def test_an_edited_row_that_cannot_be_shown_is_refused(run, wrong):
     first, *rest = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
     path.write_bytes(gzip.compress(json.dumps(json.loads(first) | wrong).encode() + b"\n" + b"".join(rest)))
     with pytest.raises(ResultError, match=f"{QUERIES}.*run the evaluation again"):
-        _ = run.inspection
+        _ = run.inspection.sources, run.inspection.chunks, run.inspection.queries
 
 
 @pytest.mark.parametrize("name", [SOURCES, CHUNKS, QUERIES])
@@ -80,7 +80,7 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(run, name):
     """An older run is not an error; a truncated file is one, in one sentence."""
     (run.folder / name).write_bytes((run.folder / name).read_bytes()[:-20])
     with pytest.raises(ResultError, match=rf"{name} is broken .*; run the evaluation again"):
-        _ = run.inspection
+        _ = run.inspection.sources, run.inspection.chunks, run.inspection.queries
     (run.folder / name).unlink()
     assert run.inspection is None
 

@@ -6,15 +6,15 @@ queries    file, gold (also in other files), text, scores of every run, what eac
 """
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.protocols.uses import distance
 from repoeval_bench.report.html.tables import PageRun
 from repoeval_bench.report.text import heading
-from repoeval_bench.runs.inspection import DefinitionRow
-from repoeval_bench.runs.log import first_rank
+from repoeval_bench.runs.inspection import DefinitionRow, Inspection, QueryGoldRow, read_inspection
+from repoeval_bench.runs.log import Retrieved, first_rank
 
 # Retrieved chunks that are listed for each query; a query without a relevant one among them is missed.
 TOP = 10
@@ -38,10 +38,13 @@ def payload(
     and no subject of a commit.
     """
     sources = next((run.stored.inspection.sources for run in runs if text and run.stored.inspection), {})
+    golds = _golds(runs)
+    # One run after another: the chunks and the log of a large history take 200 MB of each.
+    shown = [_shown_by(run, golds) for run in runs]
     columns = [[_column(run, name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
-        query = _query(query_id, runs)
+        query = _query(query_id, golds.get(query_id), [of_run[query_id] for of_run in shown])
         if not text:
             query.pop("text", None)
             if commit := query.get("asked"):
@@ -56,11 +59,11 @@ def payload(
         ],
         "measures": [heading(name) for name in measures],
         "queries": queries,
-        "files": {name: _lines(sources[name]) for name in sorted(_shown(queries)) if name in sources},
+        "files": {name: _lines(sources[name]) for name in sorted(_named(queries)) if name in sources},
     }
 
 
-def _shown(queries: Sequence[dict[str, Any]]) -> set[str]:
+def _named(queries: Sequence[dict[str, Any]]) -> set[str]:
     """Return the files that queries, their gold and their hits are in."""
     names = {hit[0] for query in queries for top in query["top"] for hit in top}
     for query in queries:
@@ -77,75 +80,101 @@ def _cut(text: str) -> str:
     return _LONG.sub(lambda line: f"{line[1]} … {len(line[0]):,} characters", text)
 
 
-def _query(query_id: str, runs: Sequence[PageRun]) -> dict[str, Any]:
+class _Shown(NamedTuple):
+    """The results of one run for a query, as the page shows them."""
+
+    text: str | None
+    top: list[list[Any]]
+    first: int
+    relevant: int
+    lane: list[list[Any]] | None
+    of_definitions: list[int | None]
+
+
+def _golds(runs: Sequence[PageRun]) -> dict[str, QueryGoldRow]:
+    """Return query_id -> its file and its gold, by the first run that stored them."""
+    golds: dict[str, QueryGoldRow] = {}
+    for run in runs:
+        if run.stored.inspection:
+            golds = run.stored.inspection.queries | golds
+    return golds
+
+
+def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _Shown]:
+    inspection = read_inspection(run.stored.folder)
+    logged = {row.query_id: row for row in run.stored.log_rows()}
+    qrels = run.stored.qrels()
+    shown = {}
+    for query_id in run.scores.query_ids:
+        row, relevant, gold = logged.get(query_id), qrels.get(query_id, {}), golds.get(query_id)
+        ranked = [*row.ranked] if row else []
+        shown[query_id] = _Shown(
+            text=row.query if row else None,
+            top=[_hit(hit, relevant) for hit in ranked[:TOP]],
+            first=next((rank for rank, hit in enumerate(ranked, start=1) if hit.chunk_id in relevant), 0),
+            relevant=len(relevant),
+            lane=_lane(inspection, query_id, gold.file, ranked, relevant) if inspection and gold else None,
+            of_definitions=[first_rank(needed.places, ranked) for needed in gold.definitions] if gold else [],
+        )
+    return shown
+
+
+def _query(query_id: str, gold: QueryGoldRow | None, shown: Sequence[_Shown]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": query_id,
-        "top": [_top(run, query_id) for run in runs],
-        "first": [_first(run, query_id) for run in runs],
-        "relevant": [len(run.qrels.get(query_id, {})) for run in runs],
+        "top": [of_run.top for of_run in shown],
+        "first": [of_run.first for of_run in shown],
+        "relevant": [of_run.relevant for of_run in shown],
     }
-    inspections = (run.stored.inspection for run in runs)
-    inspection = next((inspected for inspected in inspections if inspected and query_id in inspected.queries), None)
-    text = next((logged for run in runs if (logged := run.log.get(query_id, (None, ()))[0]) is not None), None)
-    if inspection is None:
+    text = next((of_run.text for of_run in shown if of_run.text is not None), None)
+    if gold is None:
         return entry if text is None else entry | {"text": ["", _cut(text), ""]}
-    stored = inspection.queries[query_id]
     # The page shows one file of a query whole, and what of its gold is in others as excerpts.
     entry |= {
-        "file": stored.file,
-        "gold": [[start, end] for file, start, end in stored.gold if file == stored.file],
-        "elsewhere": [[file, start, end] for file, start, end in stored.gold if file != stored.file],
-        "body": stored.body,
-        "lanes": [_lane(run, query_id, stored.file) for run in runs],
+        "file": gold.file,
+        "gold": [[start, end] for file, start, end in gold.gold if file == gold.file],
+        "elsewhere": [[file, start, end] for file, start, end in gold.gold if file != gold.file],
+        "body": gold.body,
+        "lanes": [of_run.lane for of_run in shown],
     }
-    if stored.definitions:
-        entry["definitions"] = [_definition(needed, stored.file, query_id, runs) for needed in stored.definitions]
-    if stored.commit:
-        entry["asked"] = [stored.commit.commit, stored.commit.date, stored.commit.subject]
+    if gold.definitions:
+        ranks = zip(*(of_run.of_definitions for of_run in shown), strict=True)
+        entry["definitions"] = [
+            _definition(needed, gold.file, [*of_one]) for needed, of_one in zip(gold.definitions, ranks, strict=True)
+        ]
+    if gold.commit:
+        entry["asked"] = [gold.commit.commit, gold.commit.date, gold.commit.subject]
     if text is not None:
-        start, end = stored.read
+        start, end = gold.read
         entry["text"] = [_cut(text[:start]), _cut(text[start:end]), _cut(text[end:])]
         if (start, end) != (0, len(text)):
             entry["share"] = round((end - start) / len(text), 4)
     return entry
 
 
-def _definition(needed: DefinitionRow, own: str, query_id: str, runs: Sequence[PageRun]) -> list[Any]:
+def _definition(needed: DefinitionRow, own: str, ranks: list[int | None]) -> list[Any]:
     """Return [name, kind, tier, file, [[first line, end line], …], distance, [rank of the first chunk with it, …]]."""
     file, lines = needed.gold[0][0], [[start, end] for _, start, end in needed.gold]
-    ranks = [first_rank(needed.places, run.top(query_id)) for run in runs]
     return [needed.name, needed.kind, needed.tier, file, lines, distance(own, file), ranks]
 
 
-def _top(run: PageRun, query_id: str) -> list[list[Any]]:
-    """Return [file, first line, end line, relevant, score] of each hit; the chunk's id is the file of one without."""
-    relevant, rows = run.qrels.get(query_id, {}), []
-    for hit in run.top(query_id, TOP):
-        place = (hit.chunk_id, None, None) if hit.file is None else (hit.file, hit.start_line, hit.end_line)
-        rows.append([*place, hit.chunk_id in relevant, round(hit.score, 3)])
-    return rows
+def _hit(hit: Retrieved, relevant: Collection[str]) -> list[Any]:
+    """Return [file, first line, end line, relevant, score]; the chunk's id is the file of one without."""
+    place = (hit.chunk_id, None, None) if hit.file is None else (hit.file, hit.start_line, hit.end_line)
+    return [*place, hit.chunk_id in relevant, round(hit.score, 3)]
 
 
-def _first(run: PageRun, query_id: str) -> int:
-    """Rank of the first relevant chunk, 0 where none was retrieved."""
-    relevant = run.qrels.get(query_id, {})
-    return next((rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1) if chunk_id in relevant), 0)
-
-
-def _lane(run: PageRun, query_id: str, file: str) -> list[list[Any]] | None:
+def _lane(
+    inspection: Inspection, query_id: str, file: str, ranked: Iterable[Retrieved], relevant: Collection[str]
+) -> list[list[Any]]:
     """Return [first line, end line, rank, relevant] of each chunk of the query's file.
 
     The rank is 0 where the chunk was not retrieved.
     """
-    inspection = run.stored.inspection
-    if inspection is None:
-        return None
-    chunks = inspection.own.get(query_id) or inspection.chunks.get(file, ())
-    ranks = {chunk_id: rank for rank, chunk_id in enumerate(run.ranked(query_id), start=1)}
-    relevant = run.qrels.get(query_id, {})
+    ranks = {hit.chunk_id: rank for rank, hit in enumerate(ranked, start=1)}
     return [
         [chunk.lines.start, chunk.lines.end, ranks.get(chunk.chunk_id, 0), chunk.chunk_id in relevant]
-        for chunk in chunks
+        for chunk in inspection.own.get(query_id) or inspection.chunks.get(file, ())
     ]
 
 

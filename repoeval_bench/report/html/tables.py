@@ -5,7 +5,6 @@ Its head has every run with its score, its difference to the best, and what a qu
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import compress
 from typing import Any
 
@@ -14,13 +13,11 @@ from repoeval_bench.analysis.evidence import Recommendation
 from repoeval_bench.analysis.means import headline_means
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.verdicts import READ, Verdict, costs
-from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import TEXT_MEASURES, lower_is_better, measure_of
 from repoeval_bench.report.recommendation import evidence_name, known_columns
 from repoeval_bench.report.table import Cell, Column, Estimate, Table, number, table_of
 from repoeval_bench.report.text import explained, full_outcome_name, heading, interval, short_names
 from repoeval_bench.runs.inspection import stored_tokens_per_nws
-from repoeval_bench.runs.log import Retrieved
 from repoeval_bench.runs.query_scores import QueryScores
 from repoeval_bench.runs.request import NO_EMBEDDER
 from repoeval_bench.runs.view import RunView
@@ -37,24 +34,6 @@ class PageRun:
     name: str
     short: str
     scores: QueryScores
-
-    @cached_property
-    def log(self) -> dict[str, tuple[str | None, tuple[Retrieved, ...]]]:
-        """Return query_id -> (the query's text if it was logged, what was retrieved, best first)."""
-        return {row.query_id: (row.query, tuple(row.ranked)) for row in self.stored.log_rows()}
-
-    def ranked(self, query_id: str) -> list[str]:
-        """The ids of what was retrieved, best first."""
-        return [hit.chunk_id for hit in self.top(query_id)]
-
-    def top(self, query_id: str, k: int | None = None) -> tuple[Retrieved, ...]:
-        """The first k of what was retrieved, or all of it."""
-        return self.log.get(query_id, (None, ()))[1][:k]
-
-    @cached_property
-    def qrels(self) -> Qrels:
-        """Return query_id -> chunk_id -> gain, for every scored query."""
-        return self.stored.qrels()
 
 
 def page_runs(stored: Sequence[RunView]) -> list[PageRun]:
