@@ -111,9 +111,13 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         arrays |= dict(zip(GOLDS, tables, strict=True)) | {name: np.array(values) for name, values in columns.items()}
         facts["labels"] = labels
         priced = [one for one in candidates if edits and not chunkers and one.name not in HEADERS]
-        by_label = {one.label: new_chunks(one.spec, edits) for one in priced}
+        costs = new_chunks([one.spec for one in priced], edits) if priced else []
         facts["edits"] = len(edits)
-        new = {label: [round(one.share, 4), round(one.nws, 1)] for label, one in by_label.items() if one}
+        new = {
+            one.label: [round(cost.share, 4), round(cost.nws, 1)]
+            for one, cost in zip(priced, costs, strict=True)
+            if cost
+        }
         facts["edited"] = [new.get(label) for label in labels]
         older = questions.windows[min(1, len(questions.windows) - 1)].name
         tasks = tuple(task for task in benchmark.tasks if task.repo == older)

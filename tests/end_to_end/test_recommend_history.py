@@ -209,7 +209,7 @@ def test_few_commits_ask_where_docstrings_are_too_few(tmp_path, commits, text, p
 def test_an_edit_costs_the_characters_of_its_new_chunks(spec, low, high):
     before = python_file(NAMES)
     edit = FileEdit("a.py", before, before.replace("order.itemc[2]", "order.itemc[9]"))
-    new = new_chunks(spec, [edit, edit])
+    (new,) = new_chunks([spec], [edit, edit])
     assert low <= new.share <= high
     assert new.nws == pytest.approx(new.share * count_nws(before), rel=0.1)
-    assert new_chunks(spec, [FileEdit("a.py", before, before)]) == (0, 0)
+    assert new_chunks([spec], [FileEdit("a.py", before, before)]) == [(0, 0)]

@@ -105,29 +105,52 @@ def _edited(specs: Mapping[str, str], edits: Sequence[FileEdit], executor: Execu
     if not edits:
         return {}
     here = executor if all(map(is_parallel, specs.values())) else IN_PROCESS
-    shares = here.map([partial(new_chunks, spec, edits) for spec in specs.values()])
-    return {name: share for name, share in zip(specs, shares, strict=True) if share is not None}
+    by_spec = zip(specs, new_chunks([*specs.values()], edits, here), strict=True)
+    return {name: new for name, new in by_spec if new is not None}
 
 
-def new_chunks(spec: str, edits: Sequence[FileEdit]) -> NewChunks | None:
-    """Return what one or more edits make new in the chunks of a chunker; None if it fails on a file."""
-    chunker = make_chunker(spec)
-    cut: dict[tuple[str, str], list[str]] = {}
+_TOGETHER = 25
+"""Edits that are cut in one job."""
 
-    def chunks(path: str, text: str) -> list[str]:
-        if (path, text) not in cut:
-            cut[path, text] = [chunk.embed_text for chunk in chunks_of(SourceFile("", path, text), chunker)]
-        return cut[path, text]
 
-    new: list[str] = []
-    try:
-        for edit in edits:
-            known = {*chunks(edit.path, edit.before)}
-            new += [text for text in chunks(edit.path, edit.after) if text not in known]
-    except ChunkError:
-        return None
+def new_chunks(
+    specs: Sequence[str], edits: Sequence[FileEdit], executor: Executor = IN_PROCESS
+) -> list[NewChunks | None]:
+    """Return what one or more edits make new in the chunks of each chunker; None for one that fails on a file."""
+    # Versions of a file follow each other, and all chunkers cut each of them, so that few texts are parsed.
+    ordered = sorted(edits, key=lambda edit: edit.path)
+    size = len(ordered) if executor is IN_PROCESS else _TOGETHER
+    parts = [ordered[at : at + size] for at in range(0, len(ordered), size)]
     whole = max(1, sum(len(edit.after) for edit in edits))
-    return NewChunks(sum(map(len, new)) / whole, sum(map(count_nws, new)) / len(edits))
+    new: list[NewChunks | None] = []
+    for sums in zip(*executor.map([partial(_new_texts, specs, part) for part in parts]), strict=True):
+        known = [one for one in sums if one is not None]
+        chars, nws = (sum(numbers) for numbers in zip((0, 0), *known, strict=True))
+        new.append(NewChunks(chars / whole, nws / len(edits)) if len(known) == len(sums) else None)
+    return new
+
+
+def _new_texts(specs: Sequence[str], edits: Sequence[FileEdit]) -> list[tuple[int, int] | None]:
+    """Return the characters of each chunker's new chunks, with and without blanks; None for one that fails."""
+    chunkers = {at: make_chunker(spec) for at, spec in enumerate(specs)}
+    sums = [(0, 0)] * len(specs)
+    cut: dict[tuple[int, str, str], list[str]] = {}
+
+    def chunks(at: int, path: str, text: str) -> list[str]:
+        if (at, path, text) not in cut:
+            cut[at, path, text] = [chunk.embed_text for chunk in chunks_of(SourceFile("", path, text), chunkers[at])]
+        return cut[at, path, text]
+
+    for edit in edits:
+        for at in [*chunkers]:
+            try:
+                known = {*chunks(at, edit.path, edit.before)}
+                new = [text for text in chunks(at, edit.path, edit.after) if text not in known]
+            except ChunkError:
+                del chunkers[at]
+                continue
+            sums[at] = sums[at][0] + sum(map(len, new)), sums[at][1] + sum(map(count_nws, new))
+    return [sums[at] if at in chunkers else None for at in range(len(specs))]
 
 
 def with_golds(
