@@ -80,7 +80,7 @@ def _cut(text: str) -> str:
     return _LONG.sub(lambda line: f"{line[1]} … {len(line[0]):,} characters", text)
 
 
-class _Results(NamedTuple):
+class _QueryResults(NamedTuple):
     """The results of one run for a query, as the page shows them."""
 
     text: str | None
@@ -100,7 +100,7 @@ def _golds(runs: Sequence[PageRun]) -> dict[str, QueryGoldRow]:
     return golds
 
 
-def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _Results]:
+def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _QueryResults]:
     inspection = read_inspection(run.stored.folder)
     logged = {row.query_id: row for row in run.stored.log_rows()}
     qrels = run.stored.qrels()
@@ -108,7 +108,7 @@ def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _Res
     for query_id in run.scores.query_ids:
         row, relevant, gold = logged.get(query_id), qrels.get(query_id, {}), golds.get(query_id)
         ranked = [*row.ranked] if row else []
-        shown[query_id] = _Results(
+        shown[query_id] = _QueryResults(
             text=row.query if row else None,
             top=[_hit(hit, relevant) for hit in ranked[:TOP]],
             first=next((rank for rank, hit in enumerate(ranked, start=1) if hit.chunk_id in relevant), 0),
@@ -119,7 +119,7 @@ def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _Res
     return shown
 
 
-def _query(query_id: str, gold: QueryGoldRow | None, shown: Sequence[_Results]) -> dict[str, Any]:
+def _query(query_id: str, gold: QueryGoldRow | None, shown: Sequence[_QueryResults]) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "id": query_id,
         "top": [of_run.top for of_run in shown],
