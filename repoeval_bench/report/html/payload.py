@@ -7,7 +7,8 @@ queries    file, gold (also in other files), text, scores of every run, what eac
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.protocols.uses import distance
@@ -80,7 +81,8 @@ def _cut(text: str) -> str:
     return _LONG.sub(lambda line: f"{line[1]} … {len(line[0]):,} characters", text)
 
 
-class _QueryResults(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _QueryResults:
     """The results of one run for a query, as the page shows them."""
 
     text: str | None
