@@ -15,7 +15,7 @@ from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
 from repoeval_bench.runs.naming import find_runs
-from support.codebase import write_modules
+from support.codebase import commit, write_modules
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows
 
@@ -270,8 +270,12 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     code.mkdir()
     for name, text in files.items():
         (code / name).write_text(text)
+    first = commit(code)
     words = ["recommend", code, *NARROW, "--out", tmp_path / "out"]
-    done = succeed(*words, home=tmp_path)
+    done = succeed(*words, "--write", tmp_path / "chunking.toml", home=tmp_path)
+    chosen = read_chosen(tmp_path / "chunking.toml")
+    assert (chosen.commit, chosen.tests) == (first, "out")
+    assert re.fullmatch(r"ast:max_nws=\d+", chosen.opponent)
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast:header=stem with chunks of up to ")
     assert said in printed
