@@ -250,7 +250,7 @@ def _write(
         else:
             chosen = chosen_of(recommendation)
         options.write_and_say(path, dump_chosen(chosen), "another file with --write")
-        code = request.source if Path(request.source, ".git").exists() else "CHECKOUT"
+        code = request.source if chosen.commit and not Pack.find(request.source) else "CHECKOUT"
         gate = shell_line(["gate", str(path), "--source", code])
         note(f"test it on later commits: {gate} (docs/ci.md)")
 
