@@ -101,13 +101,12 @@ def recommend_command(
         if isinstance(benchmark, NoTaskError):
             recommendation, shown = _unmeasured(benchmark, history, request), request
         else:
-            source = benchmark
-            recommendation, shown = _recommend(request, source, history, executor, out=out, home=home)
+            recommendation, shown = _recommend(request, benchmark, history, executor, out=out, home=home)
     if recommendation.runs or recommendation.default:
         try:
             _print(recommendation, shown, out, details=details, as_json=as_json, written=write)
         finally:  # the reader of a pipe may be gone (`| head`), and the files are wanted all the same
-            _write(recommendation, source, request.source, write)
+            _write(recommendation, benchmark, request, write)
             _report(recommendation, report, out, text=not no_text)
     _check_finished(recommendation)
 
@@ -213,7 +212,7 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: Recomme
     note(f"note: {'; '.join(skipped)}")
     (source,) = error.sources
     code = about_sizes(source.repository, source.files, source.lines, source.unread)
-    return without_runs(code, request, tuple(skipped))
+    return without_runs(code.model_copy(update={"tests": request.tests}), request, tuple(skipped))
 
 
 def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
@@ -239,11 +238,20 @@ def _report(recommendation: Recommendation, report: Path | None, out: Path, *, t
         )
 
 
-def _write(recommendation: Recommendation, source: str, code: str, path: Path | None) -> None:
+def _write(
+    recommendation: Recommendation, benchmark: str | NoTaskError, request: RecommendRequest, path: Path | None
+) -> None:
     """Write the choice, if a file was named, and say how to test it later."""
     if path:
-        options.write_and_say(path, dump_chosen(chosen_of(recommendation, source)), "another file with --write")
-        gate = shell_line(["gate", str(path), "--source", code if Path(code, ".git").exists() else "CHECKOUT"])
+        if isinstance(benchmark, NoTaskError):
+            chosen = chosen_of(recommendation, benchmark.sources, request.extensions or ())
+        elif pack := Pack.find(benchmark):
+            chosen = chosen_of(recommendation, pack.content.sources, pack.content.extensions)
+        else:
+            chosen = chosen_of(recommendation)
+        options.write_and_say(path, dump_chosen(chosen), "another file with --write")
+        code = request.source if chosen.commit and not Pack.find(request.source) else "CHECKOUT"
+        gate = shell_line(["gate", str(path), "--source", code])
         note(f"test it on later commits: {gate} (docs/ci.md)")
 
 

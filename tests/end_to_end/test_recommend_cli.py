@@ -15,7 +15,7 @@ from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
 from repoeval_bench.runs.naming import find_runs
-from support.codebase import write_modules
+from support.codebase import commit, write_modules
 from support.command import bench, json_of, one_sentence, succeed
 from support.runs import write_rows
 
@@ -266,12 +266,17 @@ FEW = "def gather(items):\n    total = 0\n    for item in items:\n        total 
 )
 def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files, said):
     """With its expected loss on other repositories, lines to paste, and what would make it sharper."""
-    code = tmp_path / "code"
-    code.mkdir()
+    code = tmp_path / "checkout" / "code"
+    code.mkdir(parents=True)
     for name, text in files.items():
         (code / name).write_text(text)
+    first = commit(code.parent)
     words = ["recommend", code, *NARROW, "--out", tmp_path / "out"]
-    done = succeed(*words, home=tmp_path)
+    done = succeed(*words, "--write", tmp_path / "chunking.toml", home=tmp_path)
+    chosen = read_chosen(tmp_path / "chunking.toml")
+    assert (chosen.commit, chosen.tests) == (first, "out")
+    assert f"gate {tmp_path / 'chunking.toml'} --source {code} " in done.err
+    assert re.fullmatch(r"ast:max_nws=\d+", chosen.opponent)
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast:header=stem with chunks of up to ")
     assert said in printed

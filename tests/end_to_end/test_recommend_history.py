@@ -201,6 +201,9 @@ def test_few_commits_ask_where_docstrings_are_too_few(tmp_path, commits, text, p
     result = json_of("recommend", code, *NARROW, "--out", tmp_path / "out", home=tmp_path / "home")
     assert [one["protocol"] for one in result.get("evidence", [])] == protocols
     assert bool(result.get("since")) == (protocols == ["commits"])
+    for one in result.get("retrievers", []):  # nobody reads 20 of fewer chunks
+        chunks = next(row["chunks"] for row in result["candidates"] if row["name"] == one["label"])
+        assert [reading["chunks"] for reading in one["readings"]] == [5, *(n for n in (10, 20) if n <= chunks)]
     assert all(any(part in line for line in result["skipped"]) for part in says), result["skipped"]
     assert len([line for line in result["skipped"] if line.startswith("commits:")]) == len(says)
 

@@ -70,7 +70,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
     result = concluded(runs_of(tmp_path, means, spread=0.05), current="fixed at 500")
     first = answer_lines(result)[0]
     assert first.startswith(begins)
-    written = chosen_of(result, ".")
+    written = chosen_of(result)
     stays = first.startswith("Stay")
     assert written.spec == result.candidates["fixed at 500" if stays else "ast at 500"].spec
     if result.current.gains:

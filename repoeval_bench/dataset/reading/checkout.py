@@ -15,12 +15,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from dulwich.object_format import ObjectFormat
     from dulwich.object_store import DiskObjectStore
     from dulwich.objects import ObjectID
 
 
 class UnreadableCheckoutError(Exception):
-    """A checkout is broken, or holds what is not read. The text is the reason, without the folder."""
+    """A checkout is broken, or holds what is not read. The text is the reason, without the folder; `cure` helps."""
+
+    def __init__(self, reason: str, cure: str = "clone it again") -> None:
+        super().__init__(reason)
+        self.cure = cure
 
 
 @contextmanager
@@ -77,12 +82,12 @@ def read_bare(root: Path) -> CommittedFiles:
         commit = head_commit(control, common)
         if not commit:
             return CommittedFiles("", frozenset(), 0, lambda: iter(()))
-        with closing(open_objects(common)) as store:
+        with closing(open_objects(common, commit)) as store:
             files = dict(_committed(store, commit))
             here = {path: blob for path, blob in files.items() if blob in store}
 
     def read() -> Iterator[tuple[str, bytes]]:
-        with closing(open_objects(common)) as store:
+        with closing(open_objects(common, commit)) as store:
             for path, blob in sorted(here.items()):
                 yield path, store.get_raw(blob)[1]
 
@@ -121,7 +126,7 @@ def _read(top: Path, root: Path, paths: Collection[str]) -> Checkout | None:
     prefix = "" if root == top else f"{root.relative_to(top).as_posix()}/"
     control, common = control_folders(top)
     commit = head_commit(control, common)
-    index = Index(control / "index")
+    index = Index(control / "index", object_format=_format_of(commit))
     tracked: set[str] = set()
     submodules: set[str] = set()
     for raw, entry in index.items():
@@ -155,7 +160,7 @@ def control_folders(top: Path) -> tuple[Path, Path]:
     shared = control / "commondir"
     common = control / os.fsdecode(shared.read_bytes()).strip() if os.path.lexists(shared) else control
     if (common / "reftable").exists():
-        raise UnreadableCheckoutError("its branches are in a reftable")
+        raise UnreadableCheckoutError("its branches are in a reftable", "clone it again with --ref-format=files")
     if not (control / "HEAD").exists():
         raise UnreadableCheckoutError("its .git has no HEAD")
     return control, common
@@ -168,7 +173,7 @@ def head_commit(control: Path, common: Path) -> str:
     _, commit = DiskRefsContainer(common, control).follow(HEADREF)
     if commit is None:
         return ""
-    if not re.fullmatch(rb"[0-9a-f]{40}", commit):
+    if not re.fullmatch(rb"[0-9a-f]{40}|[0-9a-f]{64}", commit):
         raise UnreadableCheckoutError("its HEAD names no commit")
     return commit.decode()
 
@@ -178,11 +183,18 @@ def head_commit(control: Path, common: Path) -> str:
 _CACHED_BASES = 16 << 20
 
 
-def open_objects(common: Path) -> DiskObjectStore:
-    """Open the objects of a checkout; nothing is fetched. Close it after."""
+def open_objects(common: Path, commit: str) -> DiskObjectStore:
+    """Open the objects of a checkout, which have ids like that of `commit`; nothing is fetched. Close it after."""
     from dulwich.object_store import DiskObjectStore
 
-    return DiskObjectStore(common / "objects", delta_base_cache_limit=_CACHED_BASES)
+    objects = common / "objects"
+    return DiskObjectStore(objects, delta_base_cache_limit=_CACHED_BASES, object_format=_format_of(commit))
+
+
+def _format_of(commit: str) -> ObjectFormat:
+    from dulwich.object_format import SHA1, SHA256
+
+    return SHA256 if len(commit) == SHA256.hex_length else SHA1
 
 
 class _IgnoreRules:

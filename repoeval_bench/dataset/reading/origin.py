@@ -95,7 +95,7 @@ def _open_bare(path: Path, root: Path) -> Origin:
     try:
         committed = read_bare(root)
     except UnreadableCheckoutError as error:
-        raise DatasetError(f"the repository {path} cannot be read: {error}; clone it again") from error
+        raise DatasetError(f"the repository {path} cannot be read: {error}; {error.cure}") from error
     return Origin(
         name=name_of_repository(root),
         facts={"kind": "git", "commit": committed.commit},

@@ -196,7 +196,8 @@ def commit_questions(
     since = history.time_of(options.since) + 1 if options.since else history.now - YEARS * _YEAR
     log = list(history.log(since))
     reading = _Reading(history, options, run_jobs)
-    reading.wrong_clocks = {commit.id for commit in log if not since <= commit.time <= time()}
+    latest = max(time(), history.now)  # the clock of this machine may be wrong too
+    reading.wrong_clocks = {commit.id for commit in log if not since <= commit.time <= latest}
     drafts = reading.drafts(_groups(history, log))
     windows = _windows(
         history.name, _whole(history, _within_limits(drafts, options, reading.left_out), reading.left_out)

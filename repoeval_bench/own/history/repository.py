@@ -81,7 +81,7 @@ class History:
     def __init__(self, name: str, head: str, prefix: str, common: Path, extensions: tuple[str, ...] = ()) -> None:
         """Open the objects of the folder `common`, which holds its references too."""
         self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
-        self._common, self._store = common, open_objects(common)
+        self._common, self._store = common, open_objects(common, head)
         self._id_bytes = len(head) // 2
         self._shallow = _shallow(common)
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
@@ -329,7 +329,7 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
         control, common = control_folders(top)
         head = head_commit(control, common)
     except UnreadableCheckoutError as error:
-        raise DatasetError(f"the history of {folder} cannot be read: {error}; clone it again") from error
+        raise DatasetError(f"the history of {folder} cannot be read: {error}; {error.cure}") from error
     except OSError as error:
         reason = error.strerror or "a file"
         raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error

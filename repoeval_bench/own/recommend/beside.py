@@ -270,12 +270,14 @@ def with_retrievers(
 def _readings(run: RunView, request: RunRequest, plan: Plan, tokens: float | None) -> tuple[Reading, ...]:
     """Return what a run shows after as many characters as 5, 10 and 20 chunks of mean size; `tokens` are those of 10.
 
-    None where the headline is no area over budgets.
+    Of fewer chunks than 10 or 20 they are left out. None where the headline is no area over budgets.
     """
     measure, sizes = run.metrics.headline_measure or "", run.metrics.chunk_nws
     if sizes is None or not measure.endswith("_auc"):
         return ()
-    at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.read)}" for depth in DEPTHS}
+    searched = run.metrics.counts.chunks / len({*run.scores.repos})
+    depths = [depth for depth in DEPTHS if depth <= max(searched, DEPTHS[0])]
+    at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.read)}" for depth in depths}
     scores = _rescored(run, request, plan, [*at.values()])
     repos = dict(zip(run.scores.query_ids, run.scores.repos, strict=True))
     columns = {name: values.tolist() for name, values in scores.values.items()}

@@ -2,6 +2,7 @@
 
 import json
 import tomllib
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_bytes
 from repoeval_bench.dataset.assembly import with_tests
-from repoeval_bench.dataset.pack import Pack
+from repoeval_bench.dataset.pack import PackSource
 from repoeval_bench.own.history import (
     CommitOptions,
     CommitQuestions,
@@ -40,8 +41,10 @@ _HEAD = (
 _WAY_OUT = "write it again with `repoeval-bench recommend SOURCE --write FILE`"
 
 
-def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
-    """Return what to use for a source, which may be a pack with a commit; the date is today.
+def chosen_of(
+    recommendation: Recommendation, sources: Sequence[PackSource] = (), extensions: Sequence[str] = ()
+) -> ChosenSetting:
+    """Return what to use for code from `sources`, of which a single one may have a commit; the date is today.
 
     That is the choice, or the current chunker where the answer is to stay with it, whose opponent is then the choice.
     """
@@ -59,11 +62,11 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         spec = recommendation.candidates[opponent].spec if opponent in recommendation.candidates else spec
     elif default is not None:
         label, risk, opponent = default.label, default, ""
-        spec = f"{BASELINE}:max_nws={recommendation.candidates[label].size}"
+        plain = f"{BASELINE}:max_nws={recommendation.candidates[label].size}"
+        spec = _PLAIN.spec if label != _PLAIN.label else plain
     else:
         raise UsageError("nothing was chosen that could be written")
-    pack = Pack.find(source)
-    commits = [(one.model_extra or {}).get("commit", "") for one in pack.content.sources] if pack else []
+    commits = [(one.model_extra or {}).get("commit", "") for one in sources]
     first = measured[0] if measured else None
     return ChosenSetting(
         spec=recommendation.candidates[label].spec,
@@ -71,7 +74,7 @@ def chosen_of(recommendation: Recommendation, source: str) -> ChosenSetting:
         retriever=first.retriever if first else "bm25",
         embedder=first.embedder if first and needs_vectors(first.retriever) else "",
         tests=recommendation.tests,
-        extensions=tuple(pack.content.extensions) if pack else (),
+        extensions=tuple(extensions),
         expected_loss=float(risk.expected_loss),
         date=datetime.now(UTC).date().isoformat(),
         commit=str(commits[0]) if len(commits) == 1 else "",

@@ -10,6 +10,7 @@ import pytest
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.reading.code import Gathered, gather
 from repoeval_bench.dataset.reading.origin import open_folder
+from repoeval_bench.own.history import history_of
 from support.codebase import commit, git, write_code, write_files
 from support.command import succeed
 
@@ -144,7 +145,26 @@ def test_a_damaged_checkout_is_a_folder(folder):
         path.write_bytes(kept)
     (folder / ".git" / "reftable").mkdir()
     assert read(folder)[0] == {"kind": "folder"}
+    with pytest.raises(DatasetError, match="in a reftable; clone it again with --ref-format=files"):
+        open_folder(folder / ".git")
     assert (folder / ".git" / "refs" / "heads").is_dir()  # nothing is written
+
+
+def test_ids_may_be_of_sha_256(committed, folder, tmp_path):
+    """A commit of theirs has a history too, loose and in a pack."""
+    shutil.rmtree(folder / ".git")
+    git(folder, "init", "-q", "--object-format=sha256")
+    new = commit(folder)
+    assert len(new) == 64
+    facts, *whole = read(folder)
+    assert ({**facts, "commit": ""}, whole) == ({**read(committed)[0], "commit": ""}, [*read(committed)[1:]])
+    git(tmp_path, "clone", "--quiet", "--bare", str(folder), str(tmp_path / "bare.git"))
+    git(tmp_path / "bare.git", "gc", "-q")
+    for repository in (folder, tmp_path / "bare.git"):
+        assert read(repository)[:2] == ({"kind": "git", "commit": new}, whole[0])
+        with history_of(repository) as history:
+            (first,) = history.log(history.time_of(new[:9]))
+            assert {*whole[0]} <= history.files(first.tree).keys()
 
 
 def test_git_is_not_needed(folder, monkeypatch, tmp_path):

@@ -12,6 +12,8 @@ from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
 from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
+from repoeval_bench.own.history import questions as questions_module
+from repoeval_bench.own.history import repository as repository_module
 from repoeval_bench.own.history.repository import MissingObjectError
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import evaluate
@@ -319,6 +321,13 @@ def test_a_wrong_clock_of_one_commit_hides_nothing(tmp_path, days, after):
         questions = commit_questions(history)
     assert len(questions.tasks) == 4 + after
     assert all(window.base.day.startswith("2020") for window in questions.windows)
+
+
+def test_the_clock_of_this_machine_may_be_wrong(result, story, monkeypatch):
+    for module in (questions_module, repository_module):
+        monkeypatch.setattr(module, "time", lambda: 0.0)
+    with history_of(story.folder) as history:
+        assert commit_questions(history, OPTIONS) == result[0]
 
 
 def test_a_message_is_read_by_its_encoding(tmp_path):
