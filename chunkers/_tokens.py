@@ -32,7 +32,7 @@ class Sized(Cutter):
     """A chunker with a limit in `max_nws`, or in `max_tokens` of a `tokenizer`; its spec prints the one in use."""
 
     max_nws: Annotated[Positive, Doc("non-whitespace characters of a chunk, at most")] = NWS
-    max_tokens: Annotated[Positive | None, Doc("tokens of a chunk, at most, in place of the other size")] = None
+    max_tokens: Annotated[Positive | None, Doc("tokens of a chunk, at most; it replaces max_nws")] = None
     tokenizer: Annotated[str, Doc("the default model's, a tokenizer.json, or a folder with one")] = DEFAULT
 
     @property

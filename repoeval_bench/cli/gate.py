@@ -46,8 +46,8 @@ def gate_command(
 ) -> int:
     """Check RUN against the limits of a gate file: exit 0 if all are met, 1 if one is not.
 
-    CHOSEN.toml is a file of `recommend --write`: the commits since then are queries that test its choice
-    against the opponent in the file. Exit 1 if the choice is significantly worse.
+    CHOSEN.toml is a file of `recommend --write`. Commits made after it are queries that compare its choice with
+    the opponent that the file names. Exit 1 if the choice is significantly worse.
     """
     if run.endswith(".toml"):
         refuse_unread({"config", "baseline", "junit"}, f"for {run}, which names its own opponent")

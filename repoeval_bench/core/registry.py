@@ -91,6 +91,14 @@ GONE: Mapping[tuple[str, str], str] = {
 }
 """Kind and name of a part or command that this release removes -> the one to choose instead."""
 
+# Kind and name of a class of another library -> the part that calls it.
+_CALLED: Mapping[tuple[str, str], str] = {
+    ("chunker", "RecursiveCharacterTextSplitter"): "langchain",
+    ("chunker", "CodeSplitter"): "llama-index",
+    ("chunker", "CodeChunker"): "chonkie",
+    ("chunker", "PythonCodeSplitter"): "haystack",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
@@ -239,6 +247,8 @@ class Kind(Generic[R]):
         if named is None and (instead := GONE.get((self.name, name))):
             raise SpecError(f"{self.name} {name} was removed; choose {instead}")
         if named is None:
+            if caller := _CALLED.get((self.name, name)):
+                raise SpecError(f"unknown {self.name} {name!r}; choose {caller}, which calls it")
             names = [*(row.name for row in self), *entry_points(self.group), "py"]
             raise SpecError(nearest(self.name, name, names, listed_by=f"repoeval-bench list {plural(self.name)}"))
         return named

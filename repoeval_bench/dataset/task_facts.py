@@ -9,7 +9,7 @@ from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
 
 FACTS = {
-    "function_lines": "lines of the function that is to be completed, or that answers, from its name to its end",
+    "function_lines": "lines of the target function, from its name to its end",
     "prompt_lines": "lines of the whole prompt, the line to be completed not counted",
     "nesting_depth": "definitions around that function in its file: 0 at the top, 1 in a class",
     "has_docstring": "whether that function has a docstring",

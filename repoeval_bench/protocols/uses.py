@@ -17,7 +17,7 @@ from repoeval_bench.dataset.assembly import with_tasks
 FACTS = {
     "definitions": "used definitions that the prompt does not show",
     "definition_files": "files that these definitions are in",
-    "definition_distance": "of the farthest: 0 the task's file, 1 its folder, and 1 more for each folder up or down",
+    "definition_distance": "of the farthest used definition: 0 in the task's file, 1 in its folder, 1 more per folder",
 }
 """Facts of a task under gold `uses`."""
 

@@ -202,7 +202,7 @@ def comparison_notes(comparisons: Sequence[Comparison]) -> list[str]:
     clusters = cluster_count(first.n_clusters, first.clustered_by)
     lines = [
         f"verdict: sign-flip test of the {first.headline} mean{families(comparisons)}",
-        f"intervals and tests flip the signs of {flipped_by}.",
+        f"intervals and tests flip the signs of {flipped_by} at random.",
         f"effective number: the {clusters} count like {first.effective_clusters:.0f} of equal size",
     ]
     outcomes = {c.verdict.outcome for c in comparisons}

@@ -24,7 +24,7 @@ def diff_table(diff: Diff, limit: int) -> Table:
         number("relevant", lambda one: f"{one.baseline.relevant} -> {one.treatment.relevant}"),
         number("retrieved", lambda one: f"{one.baseline.hits} -> {one.treatment.hits}"),
         number("first at rank", lambda one: f"{one.baseline.first_hit or '-'} -> {one.treatment.first_hit or '-'}"),
-        number("shared", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
+        number("in both", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
         Column(name="why", value=lambda one: one.why),
     ]
     return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
@@ -68,12 +68,12 @@ def comparison_table(comparison: SegmentComparison) -> Table:
     measure = heading(comparison.measure)
     columns = [
         *_columns(comparison.segments, comparison.clustered_by),
-        number("first run", lambda one: one.baseline),
+        number("baseline", lambda one: one.baseline),
         number(f"{measure} difference, 95 % CI", lambda one: Estimate(one.difference, one.ci), "+.4f"),
         Column(name="", value=lambda one: "sign differs from overall" if one.against else ""),
     ]
     overall = f"{measure} {comparison.difference:+.4f} overall, {comparison.over} mean"
-    title = f"{comparison.treatment}\nminus {comparison.baseline}: {overall}"
+    title = f"treatment  {comparison.treatment}\nbaseline   {comparison.baseline}\ntreatment minus baseline: {overall}"
     return table_of(columns, comparison.segments, title=title)
 
 
@@ -82,7 +82,7 @@ def comparison_lines(comparison: SegmentComparison) -> list[str]:
     lines = [
         _furthest(comparison),
         few_note(comparison.segments, comparison.clustered_by),
-        "intervals are not corrected for the number of segments; facts are those of the first run",
+        "intervals are not corrected for the number of segments; facts are those of the baseline run",
         FACTS_NOTE,
     ]
     return [line for line in lines if line]
@@ -113,7 +113,7 @@ def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"intervals over fewer than {fewest}, so a single one can decide them: {names}"
+    return f"with fewer than {fewest}, one of them can decide the interval: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

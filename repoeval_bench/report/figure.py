@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from itertools import count
 from math import floor
 from pathlib import Path
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape
 
@@ -253,9 +252,6 @@ RANKED_WIDTH = 4.4
 NAME = 26
 """Characters of a name in one of its two lines."""
 
-WORDS = 66
-"""Characters of a line below the axis."""
-
 
 def figures(runs: Sequence[RunView]) -> list[Figure]:
     """Draw every curve that these runs have the numbers for, in the order of a report.
@@ -394,8 +390,6 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         axes.tick_params(axis="y", labelcolor=INK, labelsize=9)
         axes.grid(visible=False, axis="y")
         axes.locator_params(axis="x", nbins=6)
-        lines = [*wrap(ranks.axis, WORDS), *wrap(ranks.explained, WORDS)]
-        axes.figure.supxlabel("\n".join(lines), x=0.015, ha="left", size=8.5, color=MUTED)
 
     differences = [
         (row.name, ranks.scale * (row.difference or 0.0), row.ci and (ranks.scale * row.ci[0], ranks.scale * row.ci[1]))
@@ -408,7 +402,7 @@ def ranked_figure(ranks: Ranking, drawn: Sequence[Look]) -> Figure:
         f"{first.name} has {ranks.measure} {first.score:.4f}. Difference of each other run, {ranks.axis}: {words}.",
         fill,
         width=RANKED_WIDTH,
-        height=1.35 + 0.27 * len(ranks.rows),
+        height=0.85 + 0.27 * len(ranks.rows),
     )
 
 

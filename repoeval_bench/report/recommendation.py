@@ -126,8 +126,9 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
     ]
 
 
-def _found_more(gains: Sequence[Gain]) -> str:
-    return " and ".join(
+def _found_more(gains: Sequence[Gain], also: str = "It finds") -> str:
+    """Return what is found more of each kind of target, in one sentence for each but its beginning and last point."""
+    return f". {also} ".join(
         f"{more_points(gain.difference).replace('point', 'percentage point')} of "
         f"{_GAINS.get(gain.protocol, 'the target lines')}{ends_in_points(gain.ci)}"
         for gain in gains
@@ -138,7 +139,7 @@ def _headed(current: Current) -> list[str]:
     """Return what a header alone gains, without switching."""
     gains = current.header_gains
     header = f"With the file's name and folders before each chunk (header={HEADER})"
-    return [f"{header}, your current chunks find {_found_more(gains)}."] if gains else []
+    return [f"{header}, your current chunks find {_found_more(gains, 'They find')}."] if gains else []
 
 
 def _header(recommendation: Recommendation, label: str) -> list[str]:
@@ -242,7 +243,7 @@ def _retrievers(choice: RetrieverChoice) -> str:
     sentences = [f"{under}, with {choice.label}: compared with {_by(first.retriever)}, {compared}."] if others else []
     for one in choice.readings:
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
-        ranked = f"{under} by {_by(choice.best)}, the first {one.chunks} chunks of {choice.label} have"
+        ranked = f"{under} by {_by(choice.best)}, with {choice.label}: the first {one.chunks} chunks have"
         has = f"{ranked} {_percent(one.share)} of the target" if one is choice.readings[0] else ""
         sentences.append(f"{has or f'The first {one.chunks} have {_percent(one.share)}'}{tokens}.")
     return " ".join(sentences)
@@ -356,7 +357,7 @@ def described(candidate: SizedChunker) -> str:
     spec = Spec.parse(candidate.spec)
     option = size_option(spec)
     if option is None or candidate.size is None:
-        return candidate.name
+        return f"the chunker {candidate.name}"
     value = int(spec.params[option])
     if option == "lines":
         return f"{candidate.name} with chunks of {count(value, 'line')}"
@@ -445,7 +446,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
         number("chunks", cost("chunks"), ",.0f", missing=""),
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
-        number("edited again", cost("edited"), ".0%", missing="", key="edited"),
+        number("embedded again", cost("edited"), ".0%", missing="", key="edited"),
         fact("edit_tokens", cost("edit_tokens")),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
@@ -468,7 +469,7 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     if any(cost.edited is not None for cost in recommendation.costs.values()):
         others = f"commits of {recommendation.edits_elsewhere} other repositories"
         edits = count(recommendation.edits, "edit") if recommendation.edits else others
-        notes.append(f"edited again: share of an edited file that must be embedded again, mean over {edits}")
+        notes.append(f"embedded again: share of a file that must be embedded again after an edit, mean over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
     return table_of(known_columns(recommendation, shown), shown, notes=notes)
@@ -565,7 +566,9 @@ def _close(recommendation: Recommendation) -> str:
             f"candidates, at least {needed} are needed before any difference can be significant."
         )
     if not parts:
-        parts.append("No other candidate differs significantly from the choice.")
+        parts.append(
+            "No other candidate differs significantly from the choice (corrected for all pairs of candidates)."
+        )
     if most.n_clusters < _SMALL:
         parts.append(f"With so few {plural(most.clustered_by)}, a real difference may go unnoticed.")
     return " ".join(parts)

@@ -18,6 +18,9 @@ from repoeval_bench.runs.view import RunView
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """The default line measures that the terminal's table has room for."""
 
+# Protocol -> what gives its queries, where that is not a task.
+_UNSCORED = {"docstring": "documented function", "tests": "test"}
+
 
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
     """Return a table for each run; the notes on the runs are below the last one."""
@@ -46,7 +49,8 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
     unscored = metrics.counts.tasks_unscored
-    tasks = f"{count(unscored, 'other task')} without a query or target under the protocol"
+    unit = _UNSCORED.get(metrics.protocol.partition("+")[0], "other task")
+    tasks = f"{count(unscored, unit)} without a query or target under the protocol"
     left_out = f"not scored: {tasks}" if unscored else ""
     lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
     return "\n".join(filter(None, lines))

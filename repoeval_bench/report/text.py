@@ -64,7 +64,7 @@ LOSSES = {
 def heading(measure: str) -> str:
     """A measure's name as a column heading: `ndcg@10` as `nDCG@10`."""
     # The mean of the queries' shares is not the share of the means that the score tables show as % of ceiling.
-    for ending, words in ((CEILING, "ceiling"), (SHARE, "mean share")):
+    for ending, words in ((CEILING, "ceiling"), (SHARE, "mean % of ceiling")):
         if measure.endswith(ending):
             return f"{heading(measure.removesuffix(ending))} {words}"
     name, sign, rest = measure.partition("@")
@@ -93,9 +93,9 @@ def explained(measure: str) -> str:
 
 
 def outcome_name(verdict: PairVerdict) -> str:
-    """Return what a verdict is called in a cell: `better`, `from one file`, `equal within 0.02`."""
+    """Return what a verdict is called in a cell: `better`, `rests on one file`, `equal within 0.02`."""
     if verdict.carrier is not None:
-        return f"from one {verdict.carrier.kind}"
+        return f"rests on one {verdict.carrier.kind}"
     if verdict.outcome is Outcome.EQUAL:
         return f"equal within {verdict.within:g}"
     return verdict.outcome.replace("_", " ")
@@ -122,8 +122,8 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
         if sizes.get(primary, 1) > 1
     ]
     return [
-        f"p is corrected {' and '.join(['for few files', *many])}; intervals are not, so one may exclude 0 although "
-        "its difference is not significant"
+        f"p is corrected {' and '.join(['for few files', *many])}; intervals are not, so they can exclude 0 without "
+        "significance"
     ]
 
 

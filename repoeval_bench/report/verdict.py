@@ -148,7 +148,7 @@ def _carried(verdict: Verdict, names: Mapping[str, str]) -> str:
     rival, carrier = next((rival, rival.verdict.carrier) for rival in verdict.others if rival.verdict.carrier)
     one = f"one {carrier.kind}, {elided(carrier.name, _LONGEST)}"
     lead = "this lead" if len(verdict.others) == 1 else f"the lead over {names[rival.run.run_id]}"
-    return f"Without {one}, {lead} may be chance ({_p(carrier.p)})."
+    return f"If {one}, is left out, {lead} is not significant ({_p(carrier.p)})."
 
 
 def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
@@ -162,7 +162,7 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
-        text += f" Without one {kind}, its lead over {_short_list(carried, names)} may be chance."
+        text += f" If one {kind} is left out, its lead over {_short_list(carried, names)} is not significant."
     if verdict.significantly_worse:
         text += f" Significantly worse: {_short_list(verdict.significantly_worse, names)}."
     return f"{text} {UNCORRECTED}" if is_surprising else text

@@ -40,7 +40,7 @@ class Bm25Retriever:
         tokenizer: TokenizerName = "code",
         header: Annotated[
             Literal["skip"] | None,
-            Doc("skip: text before a chunk (a header, coderag's title) is not part of its terms; read unless given"),
+            Doc("skip: the text before a chunk (a header, coderag's title) is not indexed; by default it is"),
         ] = None,
     ) -> None:
         self._headers = header is None

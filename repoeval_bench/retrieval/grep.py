@@ -28,7 +28,7 @@ _SHORTEST = 3
 
 
 @RETRIEVERS.register(
-    meaning="grep for the query's rarest words, in one round or two; units without one are not listed; needs no model"
+    meaning="grep for the query's rarest words, in one round or two; lists only chunks that hold one; needs no model"
 )
 class GrepRetriever:
     r"""Units by the keywords that they hold.

@@ -52,7 +52,7 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     """Load the data of a run from a source, and select the tasks that the run's protocol scores.
 
     The fingerprint differs if the source has other data. `questions` is the user's file of questions. Without a source,
-    a run over a shipped pack gets that pack.
+    a run over a shipped pack gets that pack, and another the pack of its data that lies beside the run.
     """
     config, dataset = stored_config(run), run.manifest.dataset
     if source in {"", "auto"}:
@@ -60,16 +60,16 @@ def data_of(run: RunView, source: str, *, questions: str | None = None, home: Pa
     given = source not in {"", "auto"}
     is_needed = dataset.source == "pack" and not (shipped_pack(source) or Pack.find(source))
     if is_needed or not (given or dataset.name.startswith(f"{REPOEVAL}-")):
-        # Packs with the name of the run's data: beside the run, where `recommend` puts them, or in the current folder.
-        places = [path for folder in (run.folder.parent / PACKS, Path()) for path in sorted(folder.glob("[!.]*/"))]
-        packs = map(_readable_pack, places)
-        name, *_ = dataset.name.rsplit("-", 3)  # a pack's name, then level, context and tokenizer
-        same = [shlex.quote(str(pack.root)) for pack in packs if pack and name == f"pack-{pack.content.name}"]
+        same = _packs_near(run)
+        for pack in [] if given else same:
+            data = data_of(run, pack, questions=questions, home=home)
+            if data.fingerprint == config.fingerprint:
+                return data
         raise UsageError(
             f"the data of {run.run_id} is {dataset.name}"
             + (f", and {source} is not a pack" if given else "")
             + "; name its folder with --source"
-            + (f", such as {' or '.join(same)}" if same else "")
+            + (f", such as {' or '.join(map(shlex.quote, same))}" if same else "")
         )
     protocol = Protocol.parse(config.protocol)
     task_set = task_set_of(dataset.name) or DEFAULT
@@ -108,6 +108,14 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
             )
         options = " ".join(f"--allow {shlex.quote(spec)}" for spec in refused)
         raise UsageError(f"{run.run_id} names code, a model or a server of its own; give {options} if you trust it")
+
+
+def _packs_near(run: RunView) -> list[str]:
+    """Return the packs with the name of a run's data: beside it, where `recommend` puts them, or in this folder."""
+    places = [path for folder in (run.folder.parent / PACKS, Path()) for path in sorted(folder.glob("[!.]*/"))]
+    packs = map(_readable_pack, places)
+    name, *_ = run.manifest.dataset.name.rsplit("-", 3)  # a pack's name, then level, context and tokenizer
+    return [str(pack.root) for pack in packs if pack and name == f"pack-{pack.content.name}"]
 
 
 def _readable_pack(folder: Path) -> Pack | None:

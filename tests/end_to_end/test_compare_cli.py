@@ -20,7 +20,7 @@ def test_segments_of_two_runs_are_paired_differences(two_runs, tmp_path):
         assert sum(part["n_queries"] for part in parts) == 18
         total = sum(part["n_queries"] * part["difference"] for part in parts) / 18
         assert abs(total - differences["difference"]) < 1e-12
-    assert "minus fixed" in bench("segments", fixed, ast, *options).out
+    assert "treatment minus baseline: lines found" in bench("segments", fixed, ast, *options).out
     assert "did you mean 'is_method'" in one_sentence(bench("segments", ast, *options, "--by", "is_methd"), 2)
 
 

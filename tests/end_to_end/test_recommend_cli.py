@@ -60,7 +60,7 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
     # A run for each candidate and protocol: what the first chunks show is scored from a stored ranking.
     assert len(result["runs"]) == 2 * len(candidates)
-    assert f"by BM25, the first 5 chunks of {result['choice']['name']} have " in " ".join(result["answer"])
+    assert f"by BM25, with {result['choice']['name']}: the first 5 chunks have " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
@@ -93,11 +93,11 @@ def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_ta
 
 
 def test_a_run_of_a_recommendation_is_verified_from_its_pack(answered, pack):
-    """Without --source it is said where the pack is."""
+    """It is found beside the run; where another source is named, the message says where the pack is."""
     out, _ = answered
-    message = one_sentence(bench("verify", "latest", "--out", out, home=out / "home"), 2)
+    succeed("verify", "latest", "--out", out, home=out / "home")
+    message = one_sentence(bench("verify", "latest", "--out", out, "--source", out, home=out / "home"), 2)
     assert message.endswith(f"name its folder with --source, such as {pack}")
-    succeed("verify", "latest", "--out", out, "--source", pack, home=out / "home")
 
 
 def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
@@ -110,8 +110,8 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert all(part in late for part in ("body by bm25", "fixed at 200", "ast at 200"))
     assert {result.candidates[label].size for label in result.evidence[0].means} == {400}
     assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
-    (so_far,) = [line for line in caplog.messages if line.startswith("so far: ")]
-    assert so_far == f"so far: {result.choice.label} (body by bm25, 2 runs)"
+    (so_far,) = [line for line in caplog.messages if line.startswith("best so far: ")]
+    assert so_far == f"best so far: {result.choice.label} (body by bm25, 2 runs)"
 
 
 def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):

@@ -223,7 +223,7 @@ def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path
     """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 8 files it is below 0.04."""
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
     many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
-    assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice.")
+    assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice (corrected for")
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
     assert "Your queries come from only 6 files. With 3 candidates, at least 8 are needed" in answer_lines(few)[-1]
 
@@ -310,5 +310,5 @@ def test_without_commits_the_cost_of_an_edit_is_that_of_other_repositories(tmp_p
     answer = answer.model_copy(update={"costs": {answer.choice.label: cost}, "edits_elsewhere": 25})
     words = " ".join(answer_lines(answer))
     assert "After an edit, about 15 % of the file is embedded again (mean of 25 other repositories" in words
-    (note,) = (note for note in recommendation_table(answer).notes if note.startswith("edited again"))
+    (note,) = (note for note in recommendation_table(answer).notes if note.startswith("embedded again"))
     assert note.endswith("over commits of 25 other repositories")

@@ -63,7 +63,7 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
     assert "p: sign-flip test of the micro mean over 80 queries, in 9 groups of files" in words.tests[0]
     assert words.tests[1] == "files that are targets of the same query form one group"
     (pair,) = compare(runs)
-    assert "intervals and tests flip the signs of groups of files." in comparison_notes([pair])
+    assert "intervals and tests flip the signs of groups of files at random." in comparison_notes([pair])
     assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
     assert len(split(runs[0].scores, "file")) == 9
 
@@ -126,7 +126,7 @@ def test_a_lead_that_one_file_carries_names_it(tmp_path):
     assert (result.record.result, rival.verdict.carrier.name) == (Result.CARRIED, "repo/f29")
     assert rival.verdict.carrier.p == pytest.approx(0.05, abs=0.01)
     assert rival.p_adjusted == pytest.approx(0.034, abs=2e-3)
-    assert "Without one file, repo/f29" in result.text
+    assert "If one file, repo/f29, is left out" in result.text
     choice = choose(runs)
     assert "repo/f29" in choice_sentences(choice)[0]
 

@@ -38,14 +38,14 @@ MOST_PAIRS = 400
 REASONS = {
     "not here": "a shallow or partial clone lacks the parent, a tree or a file",
     "no code": "no file of code that is read has changed",
-    "only tests": "all code that has changed is a test",
-    "only new or removed files": "no file of code, tests apart, is there before and after",
-    "several files": "more than one file of code, apart from tests and from what nearly every commit changes",
+    "only tests": "only test code has changed",
+    "only new or removed files": "no file of code exists both before and after, besides tests",
+    "several files": "more than one file of code has changed, besides tests and files that nearly every commit changes",
     "not read": "the file is generated, minified, above 1 MiB or not UTF-8",
     "too many lines": f"more than {MOST_LINES} lines are removed and added",
     "only comments": "nothing but comments, docstrings or blanks has changed",
     "too many definitions": f"more than {MOST_DEFINITIONS} definitions have changed",
-    "outside of definitions": "the lines that have changed are in no definition that was there before",
+    "outside of definitions": "no changed line is in a definition that existed before",
 }
 """Reason -> the changes that it leaves out, in the order of the checks."""
 

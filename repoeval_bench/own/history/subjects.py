@@ -20,7 +20,7 @@ REASONS = {
     "ci": "tests, builds and continuous integration",
     "upkeep": "clean-up, renames, refactoring and other upkeep",
     "by its prefix": "a conventional prefix says that it is a chore: `chore:`, `DOC:`, `[ci]` …",
-    FEW_WORDS: "fewer than four words are left without links, numbers of issues and prefixes",
+    FEW_WORDS: "the subject has fewer than four words, besides links, issue numbers and prefixes",
     NO_OBJECT: "it names nothing in particular: `handle more cases`",
 }
 """Reason -> the subjects that it leaves out, in the order of the checks."""

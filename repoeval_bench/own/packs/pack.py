@@ -89,11 +89,11 @@ RULES_VERSION = 1
 
 
 class NoTaskError(DatasetError):
-    """Code was read from the `sources`, and no task can be made of it; `of_tests` functions could be, but are tests."""
+    """Code was read from the `sources`, and no task can be made of it."""
 
-    def __init__(self, message: str, sources: Sequence[PackSource], of_tests: int = 0) -> None:
+    def __init__(self, message: str, sources: Sequence[PackSource]) -> None:
         super().__init__(message)
-        self.sources, self.of_tests = sources, of_tests
+        self.sources = sources
 
 
 def build_pack(request: BuildRequest, out: Path | str, *, opener: Callable[[str, Path], Origin] = open_origin) -> Pack:
@@ -172,8 +172,11 @@ class _Building:
         self._folder = folder
         self._sources: dict[str, PackSource] = {}
         self._orders: list[sampling.Order] = []
+        self._orders_of_tests: list[sampling.Order] = []
         self._candidates = 0
         self._skipped: Counter[str] = Counter()
+        self._skipped_in_tests: Counter[str] = Counter()
+        self._asks_tests = request.ask_tests
         self._hashes: list[str] = []
         self._indexes: dict[str, Path] = {}
         self._beside: set[str] = set()
@@ -187,7 +190,7 @@ class _Building:
             name, number = f"{origin.name}_{number}", number + 1
         gathered = Gathered()
         # More than can be drawn are kept, because near-duplicates are passed over.
-        order = sampling.Order(self._request.seed, name, 10 * self._request.tasks)
+        order, of_tests = (sampling.Order(self._request.seed, name, 10 * self._request.tasks) for _ in range(2))
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered, self._request.extensions or ()):
                 self._hashes.append(write_code(self._folder, name, taken))
@@ -196,8 +199,10 @@ class _Building:
                     continue
                 functions, skipped = examine(taken.file, taken.language)
                 self._candidates += len(functions)
-                if not self._request.ask_tests and is_test(taken.path):
+                if not self._asks_tests and is_test(taken.path):
                     self._skipped[OF_TESTS] += len(functions)
+                    self._skipped_in_tests.update(skipped)
+                    of_tests.add(functions)
                     continue
                 self._skipped.update(skipped)
                 order.add(functions)
@@ -210,14 +215,19 @@ class _Building:
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
         self._sources[name] = packed_source(name, gathered, facts)
         self._orders.append(order)
+        self._orders_of_tests.append(of_tests)
         return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
     def finish(self) -> PackFile:
-        """Draw the tasks, write them and the manifest."""
-        tasks = self._draw()
+        """Draw the tasks, of tests if nothing else has some; write them and the manifest."""
+        tasks = self._draw(self._orders)
+        if not tasks and self._skipped.pop(OF_TESTS, 0):
+            self._asks_tests = True
+            self._skipped.update(self._skipped_in_tests)
+            tasks = self._draw(self._orders_of_tests)
         if not tasks:
             built = [*self._sources.values()]
-            raise NoTaskError(no_task(self._skipped, built), built, self._skipped[OF_TESTS])
+            raise NoTaskError(no_task(self._skipped, built), built)
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, sampling.CONTEXT, sampling.TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         counted = None
@@ -231,7 +241,7 @@ class _Building:
             tasks=len(tasks),
             candidates=self._candidates,
             left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
-            | ({} if self._request.ask_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
+            | ({} if self._asks_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
             uses=counted,
         )
         sources, others = [*self._sources.values()], len(self._sources) - 1
@@ -240,12 +250,12 @@ class _Building:
         seed = self._request.seed
         return write_pack(self._folder, name, sources, levels, hashes=self._hashes, beside=self._beside, seed=seed)
 
-    def _draw(self) -> list[Task]:
+    def _draw(self, orders: Sequence[sampling.Order]) -> list[Task]:
         """The tasks, in the order in which they were drawn."""
         repositories = list(self._sources)
         distinct = sampling.Distinct()
         tasks: list[Task] = []
-        for position, candidate in sampling.take_turns(self._orders):
+        for position, candidate in sampling.take_turns(orders):
             if len(tasks) == self._request.tasks:
                 break
             file = _read(self._folder / TREE, repositories[position], candidate.path)
@@ -313,16 +323,7 @@ def benchmark_of(request: BuildRequest, folder: Path) -> str:
         if request.extensions:
             raise only_of_code(source)
         return source
-
-    def build(target: Path) -> Pack:
-        try:
-            return build_pack(request, target)
-        except NoTaskError as error:
-            if not error.of_tests:
-                raise
-            return build_pack(request.model_copy(update={"ask_tests": True}), target)
-
-    return str(keep_pack(folder, build))
+    return str(keep_pack(folder, lambda target: build_pack(request, target)))
 
 
 def keep_pack(folder: Path, build: Callable[[Path], Pack]) -> Path:

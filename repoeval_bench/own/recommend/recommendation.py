@@ -293,7 +293,7 @@ class _Progress:
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
-            NOTICES.info(f"so far: {label} ({setting.protocol} by {retriever}, {count(done, 'run')})")
+            NOTICES.info(f"best so far: {label} ({setting.protocol} by {retriever}, {count(done, 'run')})")
 
 
 class _Answering:

@@ -25,7 +25,7 @@ Span = tuple[int, int]
 @CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class CkChunker(Cutter):
-    """Every definition, nested ones too, and the code between them; overlapping windows of what is larger.
+    """Every definition, nested ones too, and the code between them; larger ones as overlapping windows.
 
     A method is also in its class's chunk. A window has nine tenths of `chunk_size` characters, and two ninths of them
     repeat the window before. Every line is in a chunk.

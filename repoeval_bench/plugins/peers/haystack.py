@@ -30,7 +30,7 @@ _OVERLAP = 5
 )
 @dataclass(frozen=True, slots=True)
 class HaystackChunker(Peer):
-    """Haystack's PythonCodeSplitter (extra `haystack`), telemetry switched off; by itself it takes 20 to 100 lines."""
+    """Haystack's PythonCodeSplitter (extra `haystack`), telemetry off; its own defaults are 20 to 100 lines."""
 
     name: ClassVar[str] = "haystack"
     names: ClassVar = {"python": "python"}

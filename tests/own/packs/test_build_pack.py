@@ -367,6 +367,14 @@ def test_few_tasks_are_said(code, tmp_path, notices):
     assert any("13 tasks: fewer than 20 are too few to choose a chunker by" in line for line in notices)
 
 
+def test_tests_give_tasks_where_nothing_else_does_and_are_read_once(tmp_path, notices):
+    code = write_files(tmp_path / "shop", {"app.py": "PRICE = 3\n", "tests/test_app.py": functions(4)})
+    packs = [build(tmp_path / name, code, ask_tests=name == "all") for name in ("all", "out")]
+    assert [pack.content for pack in packs] == [packs[0].content] * 2
+    assert packs[0].content.levels["function"].tasks == 4
+    assert len([line for line in notices if line.startswith("shop: ")]) == len(packs)
+
+
 @pytest.mark.parametrize("damage", [b"schema: 7\n", b"\xff\xfe", b"- a\n- b\n", b"a: [\n"])
 def test_a_damaged_manifest_is_one_sentence(tmp_path, damage):
     (tmp_path / "pack.yaml").write_bytes(damage)
