@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from types import SimpleNamespace
@@ -18,6 +18,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args, get_origin,
 from annotated_types import Ge
 
 from repoeval_bench.core.errors import SpecError, nearest
+
+if sys.version_info >= (3, 14):
+    import annotationlib
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -130,7 +133,7 @@ def options_of(part: Any, gives: frozenset[str] = frozenset()) -> Mapping[str, O
     """
     named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     options = {}
-    for name, parameter in inspect.signature(part).parameters.items():
+    for name, parameter in parameters_of(part).items():
         if parameter.kind not in named or name in gives:
             continue
         required = parameter.default is parameter.empty
@@ -142,12 +145,30 @@ def options_of(part: Any, gives: frozenset[str] = frozenset()) -> Mapping[str, O
     return options
 
 
+def parameters_of(part: Any) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a class or function, by name."""
+    try:
+        return inspect.signature(part).parameters
+    except (NameError, AttributeError, TypeError):
+        # Python evaluates annotations only when they are read. One that only a type checker can read stays a text.
+        if sys.version_info >= (3, 14):
+            return inspect.signature(part, annotation_format=annotationlib.Format.STRING).parameters
+        raise
+
+
+def _fields(cls: type) -> Collection[str]:
+    """Return the names that a class annotates itself."""
+    if sys.version_info >= (3, 14):
+        return inspect.get_annotations(cls, format=annotationlib.Format.STRING)
+    return inspect.get_annotations(cls)
+
+
 def _evaluated(part: Any, name: str, annotation: Any) -> Any:
     """Return an annotation as an object; nothing for one that only a type checker can read."""
     if not isinstance(annotation, str):
         return annotation
     # A field is annotated in the module of the class that declares it.
-    owner = next((cls for cls in getattr(part, "__mro__", ()) if name in vars(cls).get("__annotations__", ())), part)
+    owner = next((cls for cls in getattr(part, "__mro__", ()) if name in _fields(cls)), part)
     module = sys.modules.get(owner.__module__)
     stated = SimpleNamespace(__annotations__={name: annotation})
     try:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from repoeval_bench.core.errors import SpecError, nearest, others_errors_as
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.fields import Option, options_of, read_options
+from repoeval_bench.core.fields import Option, options_of, parameters_of, read_options
 from repoeval_bench.core.spec import Spec, format_spec
 from repoeval_bench.core.words import plural
 
@@ -306,7 +306,7 @@ class Kind(Generic[R]):
         """Return whether a function is a part itself, such as one that cuts a file, and not one that makes a part."""
         if not self.called_with or not inspect.isfunction(loaded):
             return False
-        parameter = inspect.signature(loaded).parameters.get(self.called_with)
+        parameter = parameters_of(loaded).get(self.called_with)
         return parameter is not None and parameter.default is parameter.empty
 
     def _check_target(self, row: R, target: str) -> None:
@@ -391,7 +391,7 @@ class ResolvedSpec:
         self.check_installed()
         kind, factory = self.kind, self.row.part
         material |= {"inner": self.inner, self.row.target.strip("[]").lower(): self.target}
-        parameters = inspect.signature(factory).parameters
+        parameters = parameters_of(factory)
         if "spec" in parameters:
             material.setdefault("spec", self.spec)
         arguments = {name: material[name] for name in parameters if name in material}

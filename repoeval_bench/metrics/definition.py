@@ -1,6 +1,5 @@
 """The definition of a measure: its name, its explanation, its options, and the function that computes it."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
@@ -9,7 +8,7 @@ import numpy as np
 from annotated_types import Gt
 from numpy.typing import NDArray
 
-from repoeval_bench.core.fields import Doc, Option, options_of
+from repoeval_bench.core.fields import Doc, Option, options_of, parameters_of
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.metrics.judged_run import JudgedRun
 
@@ -55,7 +54,7 @@ class MeasureDefinition:
     @property
     def options(self) -> Mapping[str, Option]:
         """The options by name."""
-        return options_of(self.compute, frozenset([*inspect.signature(self.compute).parameters][:2]))
+        return options_of(self.compute, frozenset([*parameters_of(self.compute)][:2]))
 
     def __call__(self, run: JudgedRun, k: int | None = None, **options: Any) -> NDArray[np.float64]:
         """The measure's value for every query, float64 (n_queries,)."""

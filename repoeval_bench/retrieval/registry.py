@@ -3,13 +3,13 @@
 A new one registers itself in its file. What another package gives is checked.
 """
 
-import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 from repoeval_bench.core.errors import MetricError, UsageError, plug_in_errors_as
+from repoeval_bench.core.fields import parameters_of
 from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
 from repoeval_bench.core.registry import Kind, ResolvedSpec, Row
 from repoeval_bench.core.run import Query, Ranking, Run
@@ -112,7 +112,7 @@ class ResolvedRetriever:
         """Return whether this retriever or its first stage compares vectors."""
         if self.first:
             return self.first.vectors
-        return "embedder" in inspect.signature(self.part.row.part).parameters
+        return "embedder" in parameters_of(self.part.row.part)
 
     @property
     def model(self) -> str:

@@ -17,6 +17,7 @@ from support.cases import cases
 from support.leaves import of_leaves
 
 REFUSED = cases(__file__)
+LAZY = pytest.mark.skipif(sys.version_info < (3, 14), reason="a Python before 3.14 evaluates annotations at once")
 SOURCE = SourceFile("repo", "a.py", "import os\n\n\ndef f():\n    return os\n")
 
 
@@ -55,8 +56,15 @@ def test_what_has_chunk_is_called_or_makes_it_is_built_with_typed_options(plug_i
     assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:at], SOURCE.text[at:]]
 
 
-def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(plug_in: str) -> None:
+@pytest.mark.parametrize("quote", ['"', pytest.param("", marks=LAZY)])
+def test_a_function_of_a_file_is_a_chunker_and_its_other_parameters_are_options(
+    plug_in: str, tmp_path: Path, quote: str
+) -> None:
     """Also where annotations name what only a type checker imports."""
+    module = tmp_path / "cutters_of_a_plug_in.py"
+    module.write_text(
+        module.read_text("utf-8").replace('"NotImported | None"', f"{quote}NotImported | None{quote}"), "utf-8"
+    )
     chunker = make_chunker(f"{plug_in}:first:n=2")
     assert chunker.spec == f"{plug_in}:first:n=2"
     assert [chunk.text for chunk in chunker.chunk(SOURCE)] == [SOURCE.text[:2]]

@@ -107,6 +107,18 @@ def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     assert nested.options == {"k_raw": 5, "first": "bm25"}
 
 
+def test_an_inherited_option_is_read_as_the_module_of_its_class_reads_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(tmp_path))
+    base, part = f"base_{next(NAMES)}", f"part_{next(NAMES)}"
+    field = (
+        "from dataclasses import dataclass\nNumber = int\n@dataclass\nclass Base:\n    size: 'Number | None' = None\n"
+    )
+    (tmp_path / f"{base}.py").write_text(field, "utf-8")
+    (tmp_path / f"{part}.py").write_text(f"from {base} import Base\nclass Part(Base): pass\n", "utf-8")
+    with pytest.raises(SpecError, match="size=x is not possible; a whole number"):
+        KINDS["retriever"].choose(f"py:{part}:Part:size=x")
+
+
 def test_protocols_and_measures_from_outside_go_by_the_name_they_are_given(module, package):
     """Overrides and cutoffs follow it as they follow a built-in name."""
     name = f"py:{module}:short"

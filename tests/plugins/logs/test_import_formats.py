@@ -5,6 +5,7 @@ import re
 
 import ir_measures
 import pytest
+from ir_measures import AP, RR, Bpref, Judged, P, R, Rprec, nDCG
 
 from plugins.logs.made_logs import own_gold
 from repoeval_bench import find_run, load_benchmark, plan_run
@@ -176,11 +177,10 @@ def test_grades_below_0_score_as_they_do_in_trec_eval(tmp_path):
     (tmp_path / "a.run").write_text("".join(lines))
     grades = [f"{q} 0 {chunk} {grade}\n" for q, of_query in qrels.items() for chunk, grade in of_query.items()]
     (tmp_path / "a.qrels").write_text("".join(grades))
-    names = {"ndcg@10": "nDCG@10", "mrr": "RR", "ap": "AP", "precision@5": "P@5", "recall@5": "R@5", "rprec": "Rprec"}
-    names |= {"bpref": "Bpref"}
-    result = imported(tmp_path / "a.run", tmp_path / "a.qrels", tmp_path / "out", measures=[*names][:-1])
+    measures = {"ndcg@10": nDCG @ 10, "mrr": RR, "ap": AP, "precision@5": P @ 5, "recall@5": R @ 5, "rprec": Rprec}
+    measures |= {"bpref": Bpref}
+    result = imported(tmp_path / "a.run", tmp_path / "a.qrels", tmp_path / "out", measures=[*measures][:-1])
     ours = {row["query_id"]: row for row in result.per_query()}
-    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
     stored = list(ir_measures.read_trec_qrels(read_text(result.folder / QRELS)))
     for judged in (qrels, stored):
         for metric in ir_measures.iter_calc([*measures.values()], judged, run):
@@ -188,7 +188,7 @@ def test_grades_below_0_score_as_they_do_in_trec_eval(tmp_path):
             assert ours[metric.query_id][name] == pytest.approx(metric.value, abs=1e-12), (name, metric.query_id)
     # The reference breaks ties by the smaller id, so it gets scores without ties.
     ranked = {q: {c: -i for i, (c, _) in enumerate(r)} for q, r in result.rankings().items()}
-    for metric in ir_measures.iter_calc([ir_measures.Judged @ 5, ir_measures.Judged @ 10], qrels, ranked):
+    for metric in ir_measures.iter_calc([Judged @ 5, Judged @ 10], qrels, ranked):
         assert ours[metric.query_id][str(metric.measure).lower()] == pytest.approx(metric.value, abs=1e-12)
 
 
