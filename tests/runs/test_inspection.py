@@ -82,7 +82,7 @@ def test_a_run_without_them_has_none_and_a_broken_file_is_named(run, name):
     with pytest.raises(ResultError, match=rf"{name} is broken .*; run the evaluation again"):
         _ = run.inspection.sources, run.inspection.chunks, run.inspection.queries
     (run.folder / name).unlink()
-    assert run.inspection is None
+    assert RunView(run.folder).inspection is None
 
 
 @pytest.mark.parametrize(
