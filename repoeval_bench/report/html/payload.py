@@ -38,8 +38,9 @@ def payload(
     `looks` are the numbers of the runs' colours, by default their positions. Without `text` there is no code, no query
     and no subject of a commit.
     """
-    sources = next((run.stored.inspection.sources for run in runs if text and run.stored.inspection), {})
-    golds = _golds(runs)
+    # All runs were asked the same queries of the same code.
+    kept = next((run.stored.inspection for run in runs if run.stored.inspection), None)
+    golds, sources = kept.queries if kept else {}, kept.sources if kept and text else {}
     # One run after another: the chunks and the log of a large history take 200 MB of each.
     shown = [_shown_by(run, golds) for run in runs]
     columns = [[_column(run, name) for name in measures] for run in runs]
@@ -91,15 +92,6 @@ class _QueryResults:
     relevant: int
     lane: list[list[Any]] | None
     of_definitions: list[int | None]
-
-
-def _golds(runs: Sequence[PageRun]) -> dict[str, QueryGoldRow]:
-    """Return query_id -> its file and its gold, by the first run that stored them."""
-    golds: dict[str, QueryGoldRow] = {}
-    for run in runs:
-        if run.stored.inspection:
-            golds = run.stored.inspection.queries | golds
-    return golds
 
 
 def _shown_by(run: PageRun, golds: Mapping[str, QueryGoldRow]) -> dict[str, _QueryResults]:
