@@ -10,7 +10,7 @@ An imported run does not have them.
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -21,7 +21,7 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.files import packed
 from repoeval_bench.core.json_reader import faults_as, read_rows
-from repoeval_bench.core.source import Chunk, SourceFile, chunk_id_at, chunk_id_of_task, count_nws
+from repoeval_bench.core.source import Chunk, SourceFile, blanked, chunk_id_at, chunk_id_of_task, count_nws
 from repoeval_bench.core.spans import CharSpan, Gold, LineSpan, Place
 from repoeval_bench.core.validation import Count, Line
 from repoeval_bench.dataset.reading.sampling import some_of, tokens_per_nws
@@ -163,6 +163,24 @@ def pack_sources(benchmark: Benchmark) -> bytes:
         for files in benchmark.files.values()
         for file in files
     )
+
+
+def stored_corpus(inspection: Inspection, benchmark: Benchmark) -> Corpus:
+    """Return the chunks that a run over these files made, without their headers."""
+    body = {task.task_id: task.body for task in benchmark.tasks}
+
+    def cut(file: SourceFile, stored: Iterable[StoredChunk]) -> list[Chunk]:
+        return [replace(Chunk.cut(file, one.chars), chunk_id=one.chunk_id) for one in stored]
+
+    chunks = {
+        repo: tuple(chunk for file in files for chunk in cut(file, inspection.chunks.get(file.name, ())))
+        for repo, files in benchmark.files.items()
+    }
+    own = {
+        query_id: tuple(cut(blanked(benchmark.by_name[stored[0].file], body[query_id]), stored))
+        for query_id, stored in inspection.own.items()
+    }
+    return Corpus(chunks=chunks, n_files=len(benchmark.by_name), skipped=(), uncovered_lines=0, own=own)
 
 
 def inspection_files(

@@ -137,6 +137,10 @@ class RunView:
             self._check_queries(records.RETRIEVED, ranked.keys() ^ scored)
         return {query_id: ranking for query_id, ranking in ranked.items() if query_id in scored}
 
+    def header_sizes(self) -> dict[str, int]:
+        """Return chunk_id -> the non-whitespace characters of its header, of each retrieved chunk that has one."""
+        return {hit.chunk_id: hit.header_nws for _, hits in self._log() for hit, _ in hits if hit.header_nws}
+
     def trec_run(self) -> str:
         """Return the rankings of scored queries as a TREC file."""
         config = self.manifest.config

@@ -1,7 +1,6 @@
 """Facts beside a recommendation's choice: costs, its lead by other golds, and retrievers on its chunks."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,17 +20,16 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.metrics import Lines, RunScores, score_run
+from repoeval_bench.metrics import Lines
 from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
-from repoeval_bench.runs.judgements import count_lines, judge_corpus
-from repoeval_bench.runs.planning import Plan, make_plan
+from repoeval_bench.runs.judgements import count_lines
 from repoeval_bench.runs.records import Means
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
+from repoeval_bench.runs.rescoring import Rescored
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
 
@@ -170,51 +168,33 @@ def with_golds(
     names = [one.name for one in decision.candidates]
     rival = current.label if current and current.gains else names[1]
     leads = []
-    # The chunks, and the lines of all golds, are the same by each retriever.
-    plans: dict[str, Plan] = {}
     lines: Lines | None = None
     for request, of_request in runs.items():
         if (request.protocol, request.retriever) in deciding:
             by_label = {candidate.label: run for candidate, run in of_request}
-            lines = lines or count_lines(selected(request), request.resolved_protocol())
-            for label in (names[0], rival):
-                plans[label] = plans.get(label) or _plan(selected(request), request, recommendation.candidates[label])
-            first, second = (_by_gold(by_label[label], request, plans[label], lines) for label in (names[0], rival))
+            benchmark = selected(request)
+            lines = lines or count_lines(
+                benchmark, request.resolved_protocol()
+            )  # the same for every retriever and gold
+            first, second = (_by_gold(by_label[label], benchmark, lines) for label in (names[0], rival))
             leads.append({gold: first[gold] - second[gold] for gold in first})
     differences = {gold: sum(lead[gold] for lead in leads) / len(leads) for gold in leads[0]}
     return recommendation.model_copy(update={"lead": GoldLead(rival=rival, differences=differences)})
 
 
-def _by_gold(run: RunView, request: RunRequest, plan: Plan, lines: Lines) -> dict[str, float]:
+def _by_gold(run: RunView, benchmark: Benchmark, lines: Lines) -> dict[str, float]:
     """Return the mean of the run's headline measure by each gold that some query has."""
     measure = run.metrics.headline_measure or ""
+    rescored = Rescored(run, benchmark, lines)
     means = {}
     for name in COMMIT_GOLDS:
         protocol = Protocol.parse(f"commits+gold={name}")
-        with_gold = {task.task_id for task in plan.benchmark.tasks if gold_of(task, protocol)}
+        with_gold = {task.task_id for task in benchmark.tasks if gold_of(task, protocol)}
         if with_gold:
-            scores = _rescored(run, request, replace(plan, protocol=protocol), [measure], lines)
+            scores = rescored.by([measure], protocol)
             values = [value for one, value in zip(scores.query_ids, scores[measure], strict=True) if one in with_gold]
             means[name] = float(sum(values) / len(values))
     return means
-
-
-def _plan(selected: Benchmark, request: RunRequest, candidate: SizedChunker) -> Plan:
-    """Return the chunks that a candidate's run has searched."""
-    chunker, protocol = make_chunker(candidate.spec), request.resolved_protocol()
-    return make_plan(selected, protocol, (), chunker, skip_errors=request.skip_errors)[0]
-
-
-def _rescored(
-    run: RunView, request: RunRequest, plan: Plan, measures: Sequence[str], lines: Lines | None = None
-) -> RunScores:
-    """Score the stored ranking of a run by other measures, or by the gold of the plan's protocol.
-
-    `lines` is the result of `count_lines`, for a caller who scores often.
-    """
-    around = choose_retriever(request.retriever).around
-    judged = judge_corpus(plan.benchmark, plan.corpus, plan.protocol, measures, line_nws=lines, around=around)
-    return score_run(run.rankings(), judged.qrels, measures, judged.context)
 
 
 DEPTHS = (5, 10, 20)
@@ -260,14 +240,13 @@ def with_retrievers(
         scores = retrievers_of(of_each, first)
         best = max(scores, key=lambda one: one.mean).retriever
         request = setting.model_copy(update={"retriever": best})
-        plan = _plan(runner.selected(request), request, candidate)
-        readings = _readings(of_each[best], request, plan, recommendation.tokens(label))
+        readings = _readings(of_each[best], request, runner.selected(request), recommendation.tokens(label))
         if readings or len(of_each) > 1:
             choices.append(RetrieverChoice(label=label, protocol=protocol, best=best, scores=scores, readings=readings))
     return recommendation.model_copy(update={"retrievers": tuple(choices), "runs": tuple(dict.fromkeys(ids))})
 
 
-def _readings(run: RunView, request: RunRequest, plan: Plan, tokens: float | None) -> tuple[Reading, ...]:
+def _readings(run: RunView, request: RunRequest, benchmark: Benchmark, tokens: float | None) -> tuple[Reading, ...]:
     """Return what a run shows after as many characters as 5, 10 and 20 chunks of mean size; `tokens` are those of 10.
 
     Of fewer chunks than 10 or 20 they are left out. None where the headline is no area over budgets.
@@ -278,7 +257,7 @@ def _readings(run: RunView, request: RunRequest, plan: Plan, tokens: float | Non
     searched = run.metrics.counts.chunks / len({*run.scores.repos})
     depths = [depth for depth in DEPTHS if depth <= max(searched, DEPTHS[0])]
     at = {depth: f"{measure.removesuffix('_auc')}@{round(depth * sizes.read)}" for depth in depths}
-    scores = _rescored(run, request, plan, [*at.values()])
+    scores = Rescored(run, benchmark).by([*at.values()], request.resolved_protocol())
     repos = dict(zip(run.scores.query_ids, run.scores.repos, strict=True))
     columns = {name: values.tolist() for name, values in scores.values.items()}
     means = Means.of(columns, [repos[query_id] for query_id in scores.query_ids]).over(run.metrics.headline)
