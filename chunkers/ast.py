@@ -18,7 +18,7 @@ from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.syntax import CLOSER, COMMENT, DECORATOR, Child, Node, Parsed, parse
 
 
-@CHUNKERS.register(parallel=True, colour=1)
+@CHUNKERS.register(parallel=True, trees=True, colour=1)
 @dataclass(frozen=True, slots=True)
 class AstChunker(Sized):
     """Syntax-aware: definitions that fit stay whole, siblings are merged up to max_nws.

@@ -22,6 +22,8 @@ class ChunkerRow(Row):
     """Option of a size -> options that keep their ratio to it."""
     parallel: bool = False
     """Whether several processes may cut with it: it keeps no state and starts no process."""
+    trees: bool = False
+    """Whether it cuts the syntax trees of this package, so that others that do can share them."""
     libraries: tuple[str, ...] = ()
     """Modules that take long to import; the server of those processes imports them."""
     colour: int | None = None
@@ -82,6 +84,12 @@ def is_parallel(spec: str) -> bool:
     """Return whether a chunker may cut in several processes."""
     row = CHUNKERS.known_or_none(Spec.parse(spec).name)
     return row is not None and row.parallel
+
+
+def cuts_trees(spec: str) -> bool:
+    """Return whether a chunker cuts the syntax trees of this package."""
+    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
+    return row is not None and row.trees
 
 
 def is_of_others(spec: str) -> bool:

@@ -64,8 +64,10 @@ def make_runs(
     With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
     same embedder. A chunker's runs are one job, and its chunks stay in its process.
     """
+    from repoeval_bench.chunkers.together import together  # imports the grammars, which stored runs do not need
+
     retrievers = [parts.make_retriever(setting.request.retriever, home=home) for setting in settings]
-    cutters = [parts.chunker_under(settings[0].protocol, chunker) for chunker in chunkers]
+    cutters = together([parts.chunker_under(settings[0].protocol, chunker) for chunker in chunkers])
     reused: list[dict[RunRequest, RunView]] = []
     jobs: list[list[planning.PlannedRun]] = []
     for cutter in cutters:
