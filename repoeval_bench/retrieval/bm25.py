@@ -47,12 +47,10 @@ class Bm25Retriever:
         self._chunks, self._own = chunks, own
         self._k1, self._b = k1, b
         self._vocabulary = _vocabulary(tokenizer)
-        self._indexes: dict[str, _TermIndex] = {}
+        self._indexes: dict[str, _TermIndex] = {}  # of one repository, as all of them may not fit in memory
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; one that shares no term scores 0."""
-        for repo in {query.repo for query in queries}:
-            self._prepare(repo, [query for query in queries if query.repo == repo])
         # Before the clock starts, as the terms are cached for the next chunker of this process.
         terms = {query.query_id: self._vocabulary.query(query.text) for query in queries}
 
@@ -72,7 +70,7 @@ class Bm25Retriever:
             scores = np.append(scores, of_text[own_columns])
             return rank_column(ids, scores, k, unseen)
 
-        return rank_each(queries, excluded, "bm25", ranked)
+        return rank_each(queries, excluded, "bm25", ranked, self._prepare)
 
     def _text(self, chunk: Chunk) -> str:
         return chunk.embed_text if self._headers and (chunk.header or chunk.rewritten) else chunk.text
@@ -86,6 +84,7 @@ class Bm25Retriever:
         chunks = self._chunks.get(repo, ())
         texts = [self._text(chunk) for chunk in chunks]
         columns = {text: column for column, text in enumerate(dict.fromkeys([*texts, *sorted(own)]))}
+        self._indexes.clear()
         self._indexes[repo] = _TermIndex(
             [chunk.chunk_id for chunk in chunks],
             np.array([columns[text] for text in texts], dtype=np.int64),

@@ -77,14 +77,16 @@ class GrepRetriever:
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best units that hold a keyword, of each query's repository."""
-        for repo in {query.repo for query in queries} - self._indexes.keys():
-            self._indexes[repo] = _WordIndex(self._chunks.get(repo, ()))
+
+        def prepare(repo: str, _: Sequence[Query]) -> None:
+            if repo not in self._indexes:
+                self._indexes = {repo: _WordIndex(self._chunks.get(repo, ()))}
 
         def ranked(query: Query, unseen: frozenset[str]) -> Ranking:
             units = _Units(self._indexes[query.repo], unseen, self._own.get(query.query_id, ()))
             return best(self._scores(units, keywords_of(query.text)), k)
 
-        return rank_each(queries, excluded, "grep", ranked)
+        return rank_each(queries, excluded, "grep", ranked, prepare)
 
     def _scores(self, units: _Units, keywords: Sequence[str]) -> list[tuple[str, float]]:
         scores = self._round(units, keywords)

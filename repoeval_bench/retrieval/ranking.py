@@ -116,16 +116,29 @@ def visible(query: Query, chunks: Chunks, own: Chunks, excluded: Excluded | None
 
 
 def rank_each(
-    queries: Sequence[Query], excluded: Excluded | None, tag: str, rank_one: Callable[[Query, frozenset[str]], Ranking]
+    queries: Sequence[Query],
+    excluded: Excluded | None,
+    tag: str,
+    rank_one: Callable[[Query, frozenset[str]], Ranking],
+    prepare: Callable[[str, Sequence[Query]], object] | None = None,
 ) -> Run:
     """Return the run of a retriever that ranks queries one by one, with the time that each took.
 
-    `rank_one` gets a query, and the ids of the chunks that it may not see.
+    `rank_one` gets a query, and the ids of the chunks that it may not see. `prepare` gets a repository and its queries
+    before the first of them, so that one index is in memory at a time.
     """
     rankings: dict[str, Ranking] = {}
     latency: dict[str, float] = {}
-    for query in progress(queries, desc="retrieve", unit="queries"):
-        start = perf_counter()
-        rankings[query.query_id] = rank_one(query, excluded_from(query, excluded))
-        latency[query.query_id] = (perf_counter() - start) * 1000
+    by_repo: dict[str, list[Query]] = {}
+    for query in queries:
+        by_repo.setdefault(query.repo, []).append(query)
+    with progress(desc="retrieve", unit="queries", total=len(queries)) as bar:
+        for repo, of_repo in by_repo.items():
+            if prepare:
+                prepare(repo, of_repo)
+            for query in of_repo:
+                start = perf_counter()
+                rankings[query.query_id] = rank_one(query, excluded_from(query, excluded))
+                latency[query.query_id] = (perf_counter() - start) * 1000
+                bar.update()
     return Run(tag=tag, rankings=rankings, latency_ms=latency)
