@@ -23,7 +23,7 @@ class ChunkerRow(Row):
     parallel: bool = False
     """Whether several processes may cut with it: it keeps no state and starts no process."""
     trees: bool = False
-    """Whether it cuts the syntax trees of this package, so that others that do can share them."""
+    """Whether it cuts this package's syntax trees, without a header or rewritten text: chunkers that do share trees."""
     libraries: tuple[str, ...] = ()
     """Modules that take long to import; the server of those processes imports them."""
     colour: int | None = None
