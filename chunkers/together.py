@@ -12,6 +12,9 @@ from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
 
+_MOST = 20_000
+"""Texts whose chunks are known at most, in about 20 MB."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Together:
@@ -24,8 +27,11 @@ class _Together:
 
     def chunk(self, file: SourceFile) -> list[Chunk]:
         """Return the chunks of `inner`."""
+        known = _cut(self.specs)
+        if len(known) == _MOST:
+            known.clear()
         # By a hash: most texts are a task's copy of a file, and long.
-        spans = _cut(self.specs).setdefault((file.name, hash(file.text)), {})
+        spans = known.setdefault((file.name, hash(file.text)), {})
         for spec, chunker in zip(self.specs, self.chunkers, strict=True) if not spans else ():
             with suppress(Exception):  # it is raised again in that chunker's turn
                 chunks = chunker.chunk(file)
