@@ -126,7 +126,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {output}")
     print_table(_commits(content) if commits else _functions(content))
-    print_lines([f"choose a chunker by it: {shell_line(['recommend', str(output)])}"])
+    print_lines([f"choose a chunker on this pack: {shell_line(['recommend', str(output)])}"])
 
 
 def _history_pack(

@@ -225,10 +225,10 @@ def families(comparisons: Sequence[Comparison]) -> str:
     words = []
     if True in sizes:
         measure = next(heading(c.measure) for c in comparisons if c.primary)
-        words.append(f"p of {measure} is corrected for {count(sizes[True], 'pair')}")
+        words.append(f"{count(sizes[True], 'pair')} for {measure}")
     if False in sizes:
-        words.append(f"that of other measures for {count(sizes[False], 'test')}")
-    return f": {' and '.join(words)} (Holm)" if words else ""
+        words.append(f"{count(sizes[False], 'test')} for other measures")
+    return f"; p is corrected (Holm) over {' and over '.join(words)}" if words else ""
 
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:
