@@ -9,7 +9,7 @@ function missesView(data) {
       make("p", { class: "mini wrap" }, `${path(where)}:${start + 1}–${end}`), excerpt(data, where, start, end)]))
       : make("p", { class: "soft" }, "The page has no sources.");
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
-    return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "inspect")),
+    return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}`, "aria-label": `inspect ${query.id}` }, "inspect")),
       make("div", { class: "columns" }, column("Target lines", wanted),
         column("Top 10", hitList(data, query.top[at], "top 10"))));
   }
