@@ -95,7 +95,7 @@ def verify(*, as_json: bool, **options: Any) -> int:
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="With --commits: search at most N trees, each by the commits that follow it.",
+    help="With --commits: search at most N older trees, each with the subjects of the commits after it.",
     metavar="N",
 )
 @json_option
