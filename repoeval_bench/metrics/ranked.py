@@ -138,7 +138,7 @@ def hit(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
     aliases=("f", "f_score"),
     formula="2 P R / (P + R) with P = precision@k, R = recall@k",
     source="van Rijsbergen 1979",
-    avoid="k is far from the number of relevant chunks: one of the two halves then decides alone",
+    avoid="k is far from the number of relevant chunks: one of the two halves then dominates",
     cutoff="must",
 )
 def f1(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:

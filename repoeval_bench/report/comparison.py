@@ -81,7 +81,7 @@ class ComparedRow(Record):
 def skipped_notes(chunkers: Iterable[str]) -> list[str]:
     """Return a note on the chunkers that do not know a language of the data; the reasons were printed before."""
     named = ", ".join(chunkers)
-    return [f"left out, because they do not know a language of the data: {named}"] if named else []
+    return [f"left out, because they do not support a language of the data: {named}"] if named else []
 
 
 def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
