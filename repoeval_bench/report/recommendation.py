@@ -446,7 +446,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
         number("chunks", cost("chunks"), ",.0f", missing=""),
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
-        number("embedded again", cost("edited"), ".0%", missing="", key="edited"),
+        number("embedded again", cost("edited"), ".0%", key="edited"),
         fact("edit_tokens", cost("edit_tokens")),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
