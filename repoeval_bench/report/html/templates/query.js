@@ -47,7 +47,7 @@ function queryView(data) {
       const scores = data.runs.map((run, at) => make("span", { class: `run${run.look}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
       const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
-        query.id, make("span", { class: "mini" }, path(query.file || "")), make("span", { class: "mini" }, ...scores));
+        query.id, make("span", { class: "mini" }, query.asked?.[2] || path(query.file || "")), make("span", { class: "mini" }, ...scores));
       button.addEventListener("click", () => open(query, true));
       return make("li", {}, button);
     }));
