@@ -95,7 +95,7 @@ def verify(*, as_json: bool, **options: Any) -> int:
     type=click.IntRange(min=1),
     default=10,
     show_default=True,
-    help="With --commits: search at most N trees, each by the commits that follow it.",
+    help="With --commits: search at most N older trees, each with the subjects of the commits after it.",
     metavar="N",
 )
 @json_option
@@ -126,7 +126,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {output}")
     print_table(_commits(content) if commits else _functions(content))
-    print_lines([f"choose a chunker by it: {shell_line(['recommend', str(output)])}"])
+    print_lines([f"choose a chunker on this pack: {shell_line(['recommend', str(output)])}"])
 
 
 def _history_pack(

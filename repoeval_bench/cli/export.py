@@ -36,7 +36,7 @@ ENDINGS = {".md": "markdown", ".tex": "latex", ".csv": "csv", ".trec": "trec"}
     "--format",
     "form",
     type=click.Choice([*ENDINGS.values()]),
-    help="Format to write: by FILE's ending, else markdown; nothing with --plots alone.",
+    help="Format to write; by default that of FILE's ending, else markdown. --plots alone writes no text.",
 )
 @click.option(
     "-o", "--output", type=options.OUTPUT, metavar="FILE", help="Where to write; standard output if not given."
@@ -138,7 +138,7 @@ def export_beir_command(*, run: str, output: Path, out: Path, as_json: bool, **l
     """Write corpus.jsonl, queries.jsonl, qrels and README.md for the documents of a RUN.
 
     A query sees only its own repository, so each repository is a data set, and a subset of FOLDER. Runs store no texts,
-    so the chunks are cut again from the data.
+    so the chunks are made again from the data.
     """
     from repoeval_bench.runs.beir import export_beir
     from repoeval_bench.runs.replay import data_of

@@ -30,8 +30,11 @@ from repoeval_bench.retrieval.registry import RERANKERS, RETRIEVERS
 from repoeval_bench.runs.query_scores import RUN_FACTS
 
 
-def _table(first: str, *others: str, lines: Iterable[Sequence[str]]) -> Table:
-    return make_table([Column(name=name, prose=True) for name in (first, *others)], lines)
+def _table(*names: str, lines: Iterable[Sequence[str]], narrow: int | None = None) -> Table:
+    """The table of a list; `narrow` is the width of its columns of names, so that most of a page is for the meaning."""
+    widths = [None if name == "meaning" else narrow for name in names]
+    columns = [Column(name=name, prose=True, width=width) for name, width in zip(names, widths, strict=True)]
+    return make_table(columns, lines)
 
 
 def _available(kind: Kind[Any]) -> list[Row]:
@@ -67,7 +70,7 @@ def _measures() -> Table:
         shown = ", ".join(map(heading, spelled.split(", "))) if d else ""
         lines.append((spelled, shown, ", ".join(row.aliases), _meaning(row), d.range if d else ""))
     lines += [(name, "", "", f"{text} Scored for imported runs alone.", "") for name, text in UNREGISTERED.items()]
-    return _table("measure", "in tables", "also", "meaning", "range", lines=lines)
+    return _table("measure", "in tables", "also", "meaning", "range", lines=lines, narrow=18)
 
 
 def _facts() -> Table:

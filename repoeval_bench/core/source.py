@@ -128,7 +128,7 @@ def blanked(file: SourceFile, *spans: LineSpan) -> SourceFile:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A piece of one file. Make it with `Chunk.cut`, so that text and span cannot disagree.
+    """A piece of one file. Make it with `Chunk.cut`, so that text and span always agree.
 
     A `header` is embedded before the text, a `rewritten` text in its place. Neither changes the scored lines.
     """

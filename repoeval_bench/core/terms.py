@@ -134,7 +134,7 @@ TokenizerName = Annotated[
     Literal["code", "words", "english", "whitespace"],
     Doc(
         "code: identifiers whole and in parts; words: lower-cased \\w+; english: Lucene's English analyser; "
-        "whitespace: cut at blanks, as written"
+        "whitespace: split at blanks, as written"
     ),
 ]
 """The option that names a tokenizer."""

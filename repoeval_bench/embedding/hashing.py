@@ -17,7 +17,7 @@ from repoeval_bench.core.terms import CODE_TERMS, identifiers
 from repoeval_bench.embedding.registry import EMBEDDERS, PlainEncoder
 
 
-@EMBEDDERS.register(name="hash", meaning="code terms hashed into buckets: instant, for tests, without any meaning")
+@EMBEDDERS.register(name="hash", meaning="code terms hashed into buckets: for tests, fast, and blind to meaning")
 class HashEncoder(PlainEncoder):
     """A term adds +-(1 + ln tf) to one of `dim` buckets, both chosen by its hash (Weinberger et al. 2009).
 

@@ -65,7 +65,7 @@ class ServerOptions:
 
 
 @EMBEDDERS.register(
-    meaning="a model of OpenAI, or with base_url=http://HOST:PORT/v1 of any server with its embeddings API; the key is "
+    meaning="a model of OpenAI, or of a server with its embeddings API: base_url=http://HOST:PORT/v1; the key is "
     "read from OPENAI_API_KEY",
     options=ServerOptions,
     target="MODEL",

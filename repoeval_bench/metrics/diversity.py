@@ -101,10 +101,9 @@ def novelty_ndcg(
     *,
     alpha: Annotated[float, Ge(0), Le(1), Doc("share of the gain that novelty cannot take")] = 0.5,
 ) -> FloatArray:
-    """Normalised DCG whose gains shrink, the closer a chunk's vector is to a higher one.
+    """Normalised DCG in which a chunk gains less, the more its vector resembles that of a chunk above it.
 
-    One source calls it alpha-nDCG; it has its own name here, because Clarke et al.'s alpha-nDCG counts sub-topics, not
-    vectors.
+    One source calls it alpha-nDCG, but Clarke et al.'s alpha-nDCG counts sub-topics, not vectors.
     """
     hits = run.hits.upto(k)
     shrunk = np.zeros(len(hits.query))

@@ -144,16 +144,14 @@ def _by_query(what: str, given: Any) -> dict[str, Any] | Mapping[str, Any]:
 
 def _rows(what: str, given: Any) -> Iterator[tuple[Any, Any, Any]]:
     """Yield (query id, id, score or gain) of each row of a data frame, or of each record."""
-    if hasattr(given, "columns"):
+    if hasattr(type(given), "columns"):
+        if not hasattr(given, "__len__"):  # a lazy frame has no rows yet, and polars warns where its columns are read
+            raise MetricError(f"the {what} is {kind_of(given)}; collect it, or give {_GIVE[what]}")
         known = [name for name in given.columns if isinstance(name, str)]
         names = [next((name for name in names if known.count(name) == 1), None) for names in _COLUMNS[what]]
         if None in names:
             raise MetricError(f"the {what} has the columns {', '.join(known)}; give {_GIVE[what]}")
-        try:
-            columns = [list(given[name]) for name in names]
-        except TypeError:  # a lazy frame has names of columns, and no rows yet
-            raise MetricError(f"the {what} is {kind_of(given)}; collect it, or give {_GIVE[what]}") from None
-        yield from zip(*columns, strict=True)
+        yield from zip(*(list(given[name]) for name in names), strict=True)
         return
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise MetricError(f"the {what} is {kind_of(given)}; give {_GIVE[what]}")

@@ -49,7 +49,7 @@ def line_precision(run: JudgedRun, budget: int) -> FloatArray:
     avoid="only one error, reading too much or missing target lines, matters: use line_precision or lines@B",
 )
 def line_iou(run: JudgedRun, budget: int) -> FloatArray:
-    """Target lines in the first B characters retrieved, over the lines that are in either."""
+    """Target lines in the first B characters retrieved, over the lines that are targets, retrieved, or both."""
     return _reading(run, budget).iou(budget)
 
 
@@ -60,7 +60,7 @@ def line_iou(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Value of lines@B at a budget of the target's own characters: as much is read as the target has."""
+    """Share of the target's lines in as many retrieved characters as the target has."""
     reading = _reading(run)
     return reading.recall(reading.gold_nws)
 

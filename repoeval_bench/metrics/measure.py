@@ -215,7 +215,7 @@ def explain(name: str) -> str:
             for key, option in definition.options.items()
         ),
         ("characters", "counted without whitespace" if definition.unit == "nws" else ""),
-        ("Context fields", ", ".join(sorted(definition.needs))),
+        ("computed from", ", ".join(f"Context.{name}" for name in sorted(definition.needs))),
         ("also", ", ".join(definition.aliases)),
         ("source", definition.source),
     ]

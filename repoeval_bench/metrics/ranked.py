@@ -138,7 +138,7 @@ def hit(run: JudgedRun, k: int | None, *, rel: Rel = None) -> FloatArray:
     aliases=("f", "f_score"),
     formula="2 P R / (P + R) with P = precision@k, R = recall@k",
     source="van Rijsbergen 1979",
-    avoid="k is far from the number of relevant chunks: one of the two halves then decides alone",
+    avoid="k is far from the number of relevant chunks: one of the two halves then dominates",
     cutoff="must",
 )
 def f1(run: JudgedRun, k: int, *, rel: Rel = None) -> FloatArray:
@@ -167,7 +167,7 @@ def rprec(run: JudgedRun, k: None = None, *, rel: Rel = None) -> FloatArray:  # 
     avoid="all gains are equal: it is then close to mrr; compare with gdeval's only where its grade 4 occurs",
 )
 def err(run: JudgedRun, k: int | None) -> FloatArray:
-    """Expected reciprocal rank at which a reader, likelier to stop the higher the gain, is satisfied."""
+    """Expected reciprocal rank at which a reader stops; the higher a chunk's gain, the likelier a stop there."""
     return _stopping(run, run.hits.upto(k))
 
 

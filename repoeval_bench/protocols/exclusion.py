@@ -15,11 +15,11 @@ from repoeval_bench.protocols.protocol import Exclusion
 
 POLICIES: Mapping[Exclusion, str] = {
     "none": "nothing is hidden",
-    "prompt": "the chunks of the task's file that overlap the prompt, [c, h), are excluded",
-    "repocoder": "the chunks of the task's file that end after max(0, h - 20), up to the file's end, are excluded",
+    "prompt": "the chunks of the task's file that overlap the prompt are excluded",
+    "repocoder": "the chunks of the task's file with, or after, any of the prompt's last 20 lines are excluded",
     "body": "the ground truth's lines are blanked in the task's file before it is chunked",
-    "free": "as body, and the prompt's lines, [c, h), are free: they use no budget and earn no score",
-    "hidden": "the chunks of the task's file that overlap the prompt or the ground truth, [c, h+n), are excluded",
+    "free": "as body, and the prompt's lines are free: they use no budget and earn no score",
+    "hidden": "the chunks of the task's file that overlap the prompt or the ground truth are excluded",
 }
 
 WINDOW = 20

@@ -86,7 +86,7 @@ class Protocol:
             "the target is the places that the query's author named; others may answer too": self.tasks == "questions",
             "most targets are whole files, so the scores do not depend on where a chunker splits": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
-            "each repository weighs the same, however few its tasks": self.headline == "macro",
+            "each repository counts the same, however few tasks it has": self.headline == "macro",
         }
         return "; ".join(sentence for sentence, holds in cautions.items() if holds)
 

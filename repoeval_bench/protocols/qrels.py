@@ -16,10 +16,11 @@ from repoeval_bench.protocols.uses import definitions_of
 
 RULES = {
     "overlap": "shares at least one line with the target",
-    "iou:T": "shared lines over the lines of the union reach T (0 < T <= 1)",
-    "graded:iou": "gain = IoU of the lines",
-    "definitions": "gain = number of target definitions the chunk touches; target lines count as one",
-    "graded:levels": "gain 2 where half of the chunk or of the target is shared (non-blank lines), else 1 for a line",
+    "iou:T": "has an IoU of its lines and the target's of at least T (0 < T <= 1)",
+    "graded:iou": "shares a line with the target; the gain is the IoU of the lines",
+    "definitions": "shares a line with a target definition; the gain is the number of such definitions",
+    "graded:levels": "shares a line with the target; the gain is 2 if half of the chunk's or of the target's non-blank "
+    "lines are shared, else 1",
 }
 
 

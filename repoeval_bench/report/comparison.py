@@ -81,7 +81,7 @@ class ComparedRow(Record):
 def skipped_notes(chunkers: Iterable[str]) -> list[str]:
     """Return a note on the chunkers that do not know a language of the data; the reasons were printed before."""
     named = ", ".join(chunkers)
-    return [f"left out, because they do not know a language of the data: {named}"] if named else []
+    return [f"left out, because they do not support a language of the data: {named}"] if named else []
 
 
 def answer_table(runs: Sequence[RunView], verdict: WordedVerdict, skipped: Iterable[str] = ()) -> Table:
@@ -225,10 +225,10 @@ def families(comparisons: Sequence[Comparison]) -> str:
     words = []
     if True in sizes:
         measure = next(heading(c.measure) for c in comparisons if c.primary)
-        words.append(f"p of {measure} is corrected for {count(sizes[True], 'pair')}")
+        words.append(f"{count(sizes[True], 'pair')} for {measure}")
     if False in sizes:
-        words.append(f"that of other measures for {count(sizes[False], 'test')}")
-    return f": {' and '.join(words)} (Holm)" if words else ""
+        words.append(f"{count(sizes[False], 'test')} for other measures")
+    return f"; p is corrected (Holm) over {' and over '.join(words)}" if words else ""
 
 
 def _influence_notes(pair: Sequence[Comparison]) -> list[str]:

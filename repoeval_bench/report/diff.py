@@ -24,7 +24,7 @@ def diff_table(diff: Diff, limit: int) -> Table:
         number("relevant", lambda one: f"{one.baseline.relevant} -> {one.treatment.relevant}"),
         number("retrieved", lambda one: f"{one.baseline.hits} -> {one.treatment.hits}"),
         number("first at rank", lambda one: f"{one.baseline.first_hit or '-'} -> {one.treatment.first_hit or '-'}"),
-        number("in both", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
+        number("same chunks", lambda one: f"{one.shared} of {len(one.treatment.top)}"),
         Column(name="why", value=lambda one: one.why),
     ]
     return table_of(columns, diff.changes[:limit], title=f"{heading(diff.measure)}, baseline -> treatment")
@@ -118,7 +118,7 @@ def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
 
 def verification_lines(verification: Verification) -> list[str]:
     """Return the verdict with the number of compared values, the data, and the queries that were left out."""
-    listed = ", ".join(f"{name} {number:,}" for name, number in verification.compared.items())
+    listed = "values compared: " + ", ".join(f"{name} {number:,}" for name, number in verification.compared.items())
     if verification.holds:
         verdict = f"{verification.run_id} is the same when it is run again ({listed})"
     else:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import floor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names
@@ -252,21 +252,35 @@ RANKED_WIDTH = 4.4
 NAME = 26
 """Characters of a name in one of its two lines."""
 
+LABEL = 56
+"""Characters of a name in a legend."""
 
-def figures(runs: Sequence[RunView]) -> list[Figure]:
+
+class DrawnRun(NamedTuple):
+    """A run in a figure of several, with its name and look there."""
+
+    run: RunView
+    name: str
+    look: Look
+
+
+def figures(runs: Sequence[RunView], names: Sequence[str] = (), drawn: Sequence[int] = ()) -> list[Figure]:
     """Draw every curve that these runs have the numbers for, in the order of a report.
 
-    Runs that answer different questions are a UsageError.
+    `names` are the runs' own by default, and `drawn` are the indices of those that are drawn, by default all: a plot
+    of 30 cannot be read. Runs that answer different questions are a UsageError.
     """
     check_comparable((runs[0], run) for run in runs[1:])
-    of_budget = budget_figure(runs)
-    return [*([of_budget] if of_budget else []), *rank_figures(runs)]
+    every = list(map(DrawnRun, runs, names or short_names(run_names(runs)), looks(runs)))
+    shown = [every[i] for i in drawn or range(len(every))]
+    of_budget = budget_figure(shown)
+    return [*([of_budget] if of_budget else []), *rank_figures(shown)]
 
 
-def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
+def rank_figures(shown: Sequence[DrawnRun]) -> list[Figure]:
     """Recall and nDCG over k, one line per run."""
     names = ("recall", "ndcg")
-    curves = [over_ranks(run, names) for run in runs]
+    curves = [over_ranks(one.run, names) for one in shown]
     figures = []
     for name in names:
         of_name = [of_run[name] for of_run in curves]
@@ -276,7 +290,7 @@ def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
             _figure(
                 f"{name}-over-k",
                 f"{label}@k over k",
-                runs,
+                shown,
                 of_name,
                 axes_labels=("k, retrieved chunks (log scale)", f"{label}@k"),
                 ticks=ticks,
@@ -285,19 +299,19 @@ def rank_figures(runs: Sequence[RunView]) -> list[Figure]:
     return figures
 
 
-def budget_figure(runs: Sequence[RunView]) -> Figure | None:
+def budget_figure(shown: Sequence[DrawnRun]) -> Figure | None:
     """Line recall over the budget, with each run's ceiling; None where not every run has it."""
-    curves = [curve for run in runs if (curve := over_budgets(run)) is not None]
-    if len(curves) < len(runs):
+    curves = [curve for one in shown if (curve := over_budgets(one.run)) is not None]
+    if len(curves) < len(shown):
         return None
     ceilings = [
-        [run.metrics.headline_ceilings.get(f"line_recall@{budget}") for budget in curve.positions]
-        for run, curve in zip(runs, curves, strict=True)
+        [one.run.metrics.headline_ceilings.get(f"line_recall@{budget}") for budget in curve.positions]
+        for one, curve in zip(shown, curves, strict=True)
     ]
     return _figure(
         "line-recall-over-budget",
         "Target lines retrieved as the budget grows",
-        runs,
+        shown,
         curves,
         axes_labels=("budget in characters without whitespace (log scale)", "Share of target lines"),
         ticks=BUDGETS,
@@ -308,18 +322,17 @@ def budget_figure(runs: Sequence[RunView]) -> Figure | None:
 def _figure(
     name: str,
     title: str,
-    runs: Sequence[RunView],
+    shown: Sequence[DrawnRun],
     curves: Sequence[Curve],
     *,
     axes_labels: tuple[str, str],
     ticks: Sequence[int],
     ceilings: Sequence[Sequence[float | None]] = (),
 ) -> Figure:
-    names = short_names(run_names(runs))
-    headline = runs[0].metrics.headline
+    headline = shown[0].run.metrics.headline
 
     def fill(axes: Axes) -> None:
-        for run_name, look, curve in zip(names, looks(runs), curves, strict=True):
+        for (_, run_name, look), curve in zip(shown, curves, strict=True):
             if None not in curve.intervals:
                 axes.fill_between(curve.positions, *curve.ends(), color=look.colour, alpha=0.16, linewidth=0)
             axes.plot(
@@ -330,11 +343,11 @@ def _figure(
                 marker=look.marker,
                 markevery=[i for i, position in enumerate(curve.positions) if position in ticks],
                 markersize=3.6,
-                label=elided(run_name),
+                label=elided(run_name, LABEL),
             )
         for i, (curve, ceiling) in enumerate(zip(curves, ceilings, strict=False)):
             if None not in ceiling:
-                label = f"ceiling{'s' if len(runs) > 1 else ''} (best order of these chunks)" if i == 0 else None
+                label = f"ceiling{'s' if len(shown) > 1 else ''} (best order of these chunks)" if i == 0 else None
                 axes.plot(curve.positions, [value or 0.0 for value in ceiling], color=MUTED, linewidth=0.8, label=label)
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
@@ -346,13 +359,13 @@ def _figure(
         axes.set_ylabel(f"{axes_labels[1]}, {headline} mean")
 
     words = "; ".join(
-        f"{run_name}: "
+        f"{one.name}: "
         + ", ".join(
             f"{curve.means[curve.positions.index(position)]:.3f} at {position}"
             for position in ticks
             if position in curve.positions
         )
-        for run_name, curve in zip(names, curves, strict=True)
+        for one, curve in zip(shown, curves, strict=True)
     )
     band = "Bands are 95 % confidence intervals over files."
     thin = (

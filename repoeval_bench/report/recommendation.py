@@ -98,7 +98,7 @@ def answer_lines(recommendation: Recommendation) -> list[str]:
         lines.append(f"Cheaper: {spec}. It needs {saved} fewer tokens, and is expected to find {finds} the choice.")
     lines += _own_best(recommendation)
     lines += _lead(recommendation)
-    lines += [_retrievers(choice) for choice in recommendation.retrievers]
+    lines += [_retrievers(choice, first.name) for choice in recommendation.retrievers]
     lines += _window(recommendation, first.name)
     lines.append(_close(recommendation))
     return lines
@@ -231,21 +231,22 @@ def _lead(recommendation: Recommendation) -> list[str]:
         return []
     turned = " and ".join(f"{more_points(difference)} if {_COUNTED[gold]}" for gold, difference in lead.turned.items())
     finds = "more" if lead.differences["lines"] > 0 else "less"
-    return [f"On your commits the choice finds {finds} than {lead.rival}. However, it finds {turned}."]
+    return [f"On your commits, the choice finds {finds} than {lead.rival}. However, it finds {turned}."]
 
 
-def _retrievers(choice: RetrieverChoice) -> str:
+def _retrievers(choice: RetrieverChoice, chosen: str) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
+    named = "the choice" if choice.label == chosen else choice.label
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = ", and ".join(f"{by} finds {more_points(more)}{ends_in_points(ci)}" for by, more, ci in differences)
-    under = f"Under {choice.protocol}"
-    sentences = [f"{under}, with {choice.label}: compared with {_by(first.retriever)}, {compared}."] if others else []
+    queries = f"For queries of {choice.protocol}"
+    sentences = [f"{queries}, with {named}: compared with {_by(first.retriever)}, {compared}."] if others else []
     for one in choice.readings:
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
-        ranked = f"{under} by {_by(choice.best)}, with {choice.label}: the first {one.chunks} chunks have"
-        has = f"{ranked} {_percent(one.share)} of the target" if one is choice.readings[0] else ""
-        sentences.append(f"{has or f'The first {one.chunks} have {_percent(one.share)}'}{tokens}.")
+        ranked = f"{queries}, ranked by {_by(choice.best)}, the first {one.chunks} chunks of {named} have"
+        begins, ends = (ranked, " of the target") if one is choice.readings[0] else (f"The first {one.chunks} have", "")
+        sentences.append(f"{begins} {_percent(one.share)}{ends}{tokens}.")
     return " ".join(sentences)
 
 
@@ -282,11 +283,10 @@ def _own_best(recommendation: Recommendation) -> list[str]:
     current = recommendation.current.label if recommendation.current else None
     if best.name in {choice.name, current} or lead == NO_POINTS:
         return []
-    behind = choice.prior - best.prior
-    why = f"on other repositories it finds {in_points(behind)} less"
-    if in_points(behind) == NO_POINTS:
-        why = "other chunkers of its kind find less"
-    return [f"On your code {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
+    behind = in_points(choice.prior - best.prior)
+    reason = f"on other repositories it finds {behind} less"
+    why = "other chunkers of its kind find less" if behind == NO_POINTS else reason
+    return [f"On your code, {best.name} finds {lead} more than the choice. It is not chosen, because {why}."]
 
 
 def _default(recommendation: Recommendation) -> list[str]:
@@ -446,7 +446,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
         number("chunks", cost("chunks"), ",.0f", missing=""),
         number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
         fact("vector_bytes", cost("vector_bytes")),
-        number("embedded again", cost("edited"), ".0%", missing="", key="edited"),
+        number("embedded again", cost("edited"), ".0%", key="edited"),
         fact("edit_tokens", cost("edit_tokens")),
         fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
         fact("size", lambda candidate: recommendation.candidates[candidate.name].size),

@@ -120,7 +120,7 @@ def footnotes(run: RunView) -> list[str]:
     if metrics.query_gold_overlap:
         lines.append(f"  {metrics.gold_in_query:.1%} of the target lines are in the query")
     if copies := counts.chunks_duplicate:
-        lines.append(f"  chunks whose text repeats another of the repository: {copies}")
+        lines.append(f"  chunks with the same text as another of their repository: {copies}")
     return [*lines, *(f"  {line}" for line in losses(run))]
 
 

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 PAGE = 80
 """Columns of prose in a file or a pipe."""
 
+_READ = 120
+"""Columns of a table with prose there."""
+
 _UNBOUNDED = 100_000
 
 # Stands for a blank at which rich, which folds at each of Unicode's, must not fold.
@@ -29,13 +32,14 @@ _STYLES = {"": "", "strong": "bold", "better": "green", "worse": "red"}
 def table_lines(table: Table, console: Console, width: int | None) -> list[str]:
     """The title and the rows, without the notes; `width` is the terminal's, None for a file or a pipe.
 
-    In a pipe a row is one line, except for prose in columns that have a width. A terminal gets specs folded between
-    their options, then headings folded between words. Where that is still too wide, each row is a list of its cells.
+    In a pipe a row of figures is one line, which grep finds, and prose is folded to a page. A terminal gets specs
+    folded between their options, then headings folded between words. Where that is still too wide, each row is a list
+    of its cells.
     """
     from rich.text import Text
 
-    # rich folds to the console's width, and a pipe gets whole rows, which grep finds.
-    console.width = width or _UNBOUNDED
+    # rich folds to the console's width.
+    console.width = width or (_READ if any(column.prose for column in table.columns) else _UNBOUNDED)
     drawing = _drawing(table, console, width)
     room = width or max(PAGE, _width(drawing, console))
     parts: list[Drawing | Text] = [Text(folded(visible(line), room), style="bold") for line in table.title]

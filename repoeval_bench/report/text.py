@@ -118,7 +118,7 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
         return []
     many = [
         f"for {count(sizes[primary], of)} ({whose})"
-        for primary, whose, of in ((True, "the headline", "pair"), (False, "other measures", "test"))
+        for primary, whose, of in ((True, "the headline", "pair"), (False, "all measures but the headline", "test"))
         if sizes.get(primary, 1) > 1
     ]
     return [
@@ -151,9 +151,13 @@ def ends_in_points(ends: Interval) -> str:
     ' (95 % interval: 2.1 less to 3.4 more)'
     >>> ends_in_points((-0.034, -0.021))
     ' (95 % interval: 2.1 to 3.4 less)'
+    >>> ends_in_points((-0.0003, 0.0004))
+    ' (95 % interval: within 0.05)'
     """
     if ends is None:
         return " (too few files for an interval)"
+    if max(map(abs, ends)) < 0.0005:
+        return " (95 % interval: within 0.05)"
     (low, less), (high, more) = ((f"{100 * abs(end):.1f}", "less" if end < 0 else "more") for end in ends)
     if less != more:
         return f" (95 % interval: {low} less to {high} more)"

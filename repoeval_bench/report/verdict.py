@@ -210,8 +210,8 @@ def _doubts(verdict: Verdict) -> list[str]:
         lines.append(f"with only {clusters}, no difference{among} can be significant; at least {needed} are needed")
     if FEWEST_CLUSTERS <= verdict.n_clusters < FEW_CLUSTERS:
         lines.append(
-            f"with only {clusters}, intervals are too narrow: in samples of RepoEval's files, 87 to 89 % of them "
-            "contain the true value"
+            f"with only {clusters}, 95 % intervals are too narrow: in samples of RepoEval's files, 87 to 89 % contain "
+            "the true value"
         )
     if any(pair.outcome is Outcome.EQUAL for pair in verdicts):
         lines.append(EQUAL)

@@ -77,7 +77,7 @@ def export_beir(run: RunView, benchmark: Benchmark, folder: Path) -> Exported:
     qrels = run.qrels()
     known = {chunk.chunk_id for chunk in planned.corpus}
     if lost := {chunk_id for gains in qrels.values() for chunk_id in gains} - known:
-        raise ResultError(f"{run.run_id} judged {count(len(lost), 'chunk')} that are cut no more; evaluate it again")
+        raise ResultError(f"{run.run_id} judged {count(len(lost), 'chunk')} that are no longer made; evaluate it again")
     if not any(qrels.values()):
         raise UsageError("no query of this run has a relevant document; no loader reads a data set without judgements")
     is_pooled = protocol.scope == "pooled"

@@ -103,7 +103,7 @@ class LogRow(Record):
     index_version: Name
     chunker: ChunkerOfLog
     latency_ms: Latency | None = None
-    as_of: str | None = Field(default=None, description="ISO 8601: what the query may know of.")
+    as_of: str | None = Field(default=None, description="ISO 8601: the query may retrieve nothing newer.")
     no_answer: bool | None = Field(default=None, description="Whether the corpus is known to hold no answer.")
     source: str | None = Field(default=None, description="The source the query was routed to; none: it was not routed.")
     expected_source: str | None = Field(default=None, description="The source that holds the answer.")

@@ -44,7 +44,7 @@ def stored_config(run: RunView) -> RunConfig:
     """Return the configuration of a run; UsageError for an imported run, whose chunks cannot be cut again."""
     config = run.manifest.config
     if config is None:
-        raise UsageError(f"{run.run_id} was imported, so its chunks cannot be cut again; name a run that eval made")
+        raise UsageError(f"{run.run_id} was imported, so its chunks cannot be made again; name a run that eval made")
     return config
 
 

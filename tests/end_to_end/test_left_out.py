@@ -11,7 +11,7 @@ pytest.importorskip("astchunk")
 pytestmark = needs("astchunk")
 
 REASON = "code/cache/cache.go: astchunk does not know go, only python, java, csharp, typescript, tsx"
-NOTE = "left out, because they do not know a language of the data: astchunk"
+NOTE = "left out, because they do not support a language of the data: astchunk"
 MANY = ("astchunk", "ast", "fixed")
 
 

@@ -60,7 +60,7 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
     # A run for each candidate and protocol: what the first chunks show is scored from a stored ranking.
     assert len(result["runs"]) == 2 * len(candidates)
-    assert f"by BM25, with {result['choice']['name']}: the first 5 chunks have " in " ".join(result["answer"])
+    assert "ranked by BM25, the first 5 chunks of the choice have " in " ".join(result["answer"])
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]

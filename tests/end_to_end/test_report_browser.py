@@ -187,6 +187,7 @@ def test_the_questions_come_a_few_at_a_time_and_open_in_the_inspector(browser, a
     assert "shop/part" in first
     browser.execute_script("document.querySelector('#asked-table tbody a').click()")
     assert "subject of commit" in texts(browser, "#q-detail")[0]
+    assert texts(browser, "#q-detail h3:focus")  # from which the tab key goes on
 
 
 @pytest.mark.parametrize("width", [400, 1400])

@@ -85,6 +85,7 @@ def test_what_cannot_be_scored_is_refused_in_one_sentence(case):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_frame_without_the_columns_is_refused():
     with pytest.raises(MetricError, match="the run has the columns q; give query_id -> ranking"):
         score_run(frame("pandas", [("q",)], "q"), Q)

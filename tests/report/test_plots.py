@@ -8,7 +8,7 @@ import pytest
 
 from repoeval_bench.analysis.means import over_ranks
 from repoeval_bench.core.errors import ResultError
-from repoeval_bench.report.figure import css, figures, looks, png, svg, write
+from repoeval_bench.report.figure import LABEL, css, figures, looks, png, svg, write
 from repoeval_bench.report.text import elided
 from support.runs import write_run
 
@@ -85,7 +85,7 @@ def test_a_hostile_name_is_text_and_no_formula(drawn):
     """It is in the legend letter for letter, except control characters, and closes no element."""
     page = svg(drawn[0], themed=True)
     texts = ["".join(element.itertext()) for element in ET.fromstring(page).iter(SVG + "text")]
-    assert elided(HOSTILE) in texts
+    assert elided(HOSTILE, LABEL) in texts
     assert "<img" not in page
 
 
@@ -102,6 +102,15 @@ def test_the_same_runs_give_the_same_bytes(runs, drawn):
     again = figures(runs)
     assert [svg(figure) for figure in again[:3]] == [svg(figure) for figure in drawn[:3]]
     assert png(again[0]) == png(drawn[0])
+
+
+def test_some_of_the_runs_keep_their_names_and_colours(runs):
+    """A page that draws few of its runs names them as its tables do, in the colours that they have there."""
+    for figure in figures(runs, ["one", "two", "three"], [2, 0]):
+        page = svg(figure)
+        shown = ["".join(element.itertext()) for element in ET.fromstring(page).iter(SVG + "text")]
+        assert [text for text in shown if text in {"one", "two", "three"}] == ["three", "one"]
+        assert [looks(runs)[i].colour in page for i in (0, 1, 2)] == [True, False, True]
 
 
 def test_writing_gives_svg_and_png(drawn, tmp_path):

@@ -130,7 +130,7 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
     lifted = replace(second, own=first.own + 0.008, prior=first.prior - 0.021)
     said = answer_lines(replace_decision(result, first, lifted))
     assert (
-        f"On your code {second.name} finds 0.8 points more than the choice. It is not chosen, because on other "
+        f"On your code, {second.name} finds 0.8 points more than the choice. It is not chosen, because on other "
         "repositories it finds 2.1 points less."
     ) in said
 
@@ -159,7 +159,7 @@ def test_a_lead_that_only_one_gold_has_is_said_to_be_so(tmp_path, lines, exact, 
     rests = [
         line for line in answer_lines(result.model_copy(update={"lead": lead})) if line.startswith("On your commits")
     ]
-    assert rests == ([f"On your commits {said}"] if said else [])
+    assert rests == ([f"On your commits, {said}"] if said else [])
 
 
 def replace_decision(result, *candidates):

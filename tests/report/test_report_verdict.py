@@ -158,7 +158,7 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (note,) = adjusted_notes([clear, lost])
     assert note.startswith("p is corrected for few files and for 54 pairs (the headline); intervals are not")
     (note,) = adjusted_notes([replace(lost, primary=False), replace(lost, family=1)])
-    assert note.startswith("p is corrected for few files and for 54 tests (other measures); intervals")
+    assert note.startswith("p is corrected for few files and for 54 tests (all measures but the headline); intervals")
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
     words = verdict(runs, [near])

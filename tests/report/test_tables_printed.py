@@ -61,6 +61,11 @@ def test_a_pipe_gets_every_row_whole(printed):
     assert not any(line.endswith(" ") for line in lines)
 
 
+@pytest.mark.parametrize("kind", LISTS)
+def test_a_pipe_gets_prose_no_wider_than_a_page(printed, kind):
+    assert max(map(len, printed(list_table(kind)))) <= 120
+
+
 @pytest.mark.parametrize("columns", [None, 60, 100])
 def test_a_title_is_folded_between_words(printed, columns):
     """At the terminal's width; in a pipe at that of the rows, or at 80 columns below narrower ones."""

@@ -105,10 +105,10 @@ def _check(history: History, questions: CommitQuestions) -> None:
     largest = Counter(questions.left_out).most_common(3)
     others = sum(questions.left_out.values()) - sum(number for _, number in largest)
     parts = [*largest, ("for other reasons", others)]
-    reasons = ", ".join(f"{number} {reason}" for reason, number in parts if number) or "none"
-    ways = questions.notes or filter(None, [_unread(history)])
+    reasons = ", ".join(f"{number} {reason}" for reason, number in parts if number)
+    ways = questions.notes or [note for note in [_unread(history)] if note and reasons]
     raise NoDataError(
-        f"no commit of {history.name} gives a query ({count(questions.seen, 'commit')}: {reasons}); "
+        f"no commit of {history.name} gives a query ({count(questions.seen, 'commit')}{reasons and ': '}{reasons}); "
         + ("; ".join(ways) or "name a repository with more history, or an earlier --since")
     )
 

@@ -65,7 +65,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "no changed line is exactly once in its definition in the older tree that is searched",
+    GONE: "the older tree that is searched has no changed line, or has it more than once in its definition",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the period has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a period of their own",
@@ -123,8 +123,8 @@ class CommitQuestions:
         insertions = sum(one.is_insertion for one in commits)
         return (
             f"{count(len(commits), 'query')} from {count(self.seen, 'commit')} ({insertions} only insert lines), in "
-            f"{count(len(files), 'file')} (which count like {_effective(files):.1f} of equal size), by "
-            f"{count(len(authors), 'author')} (like {_effective(authors):.1f})"
+            f"{count(len(files), 'file')} (effective number {_effective(files):.1f}), by "
+            f"{count(len(authors), 'author')} (effective number {_effective(authors):.1f})"
         )
 
     @property

@@ -191,7 +191,7 @@ def leaderboard_tables(leaderboards: Leaderboards) -> list[table.Table]:
     if leaderboards.ranked:
         flipped = sorted({plural(leaderboard.clustered_by) for leaderboard in leaderboards.ranked})
         notes += [
-            f"Intervals are 95 %, by {' or '.join(flipped)}.",
+            f"Intervals are 95 %, with {' or '.join(flipped)} as units.",
             f"{CHARACTERS_NOTE[0].upper()}{CHARACTERS_NOTE[1:]}.",
         ]
     notes += [f"not ranked: {name}: {reason}" for name, reason in leaderboards.not_ranked.items()]
@@ -246,7 +246,7 @@ def leaderboard_columns(leaderboard: Leaderboard) -> list[table.Column]:
         fact("share_of_ceiling", share),
         table.number("% of ceiling", share, ".1%", missing="-", forms=("table", "page")),
         table.number(
-            "to the first, 95 % CI",
+            "minus the first, 95 % CI",
             lambda entry: entry.to_first and table.Estimate(entry.to_first.difference, entry.to_first.ci),
             "+.4f",
             key="difference_to_first",

@@ -243,7 +243,7 @@ def format_page(label: str, rows: Sequence[PublishedRow], repositories: int) -> 
         *_commands(expected),
         "## Causes, each switched on alone",
         "",
-        "The base is protocol `code-chunk` with MiniLM, which reads 256 tokens of each text, and no context headers.",
+        "The base is protocol `code-chunk` without headers, with MiniLM, which reads each text's first 256 tokens.",
         "",
         *_causes_table([row for row in rows if row.table == "causes"]),
         "## CodeRAG-Bench, RepoEval function level",

@@ -145,7 +145,7 @@ def freshness(log: JudgedLog, k: int) -> Section:
     title = "freshness"
     part = log.where(lambda row: row.as_of is not None)
     if not len(part):
-        return Section("freshness", title, missing="no row has as_of, the time a query may know of")
+        return Section("freshness", title, missing="no row has as_of, the time after which nothing may be retrieved")
     # The results of all queries date the gold: a query's own may lack it.
     dates = {hit.chunk_id: written for row in log.rows.values() for hit in row.topk if (written := _written(hit))}
     newer: dict[str, set[str]] = {}

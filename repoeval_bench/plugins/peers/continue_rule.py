@@ -32,7 +32,7 @@ _BODIES = frozenset({"block", "statement_block"})
 @CHUNKERS.register(parallel=True)
 @dataclass(frozen=True, slots=True)
 class ContinueChunker(Sized):
-    """Whole files and definitions that fit; of a larger one an outline without bodies, and its parts.
+    """Files and definitions that fit stay whole; a larger one gives an outline without bodies, and its parts.
 
     An outline has the lines of its whole definition, and its embedded text is the shorter form. All those lines
     count, for the gold in them and for the budget. A method is in its class's chunk too, if the class fits.

@@ -135,7 +135,8 @@ def report_page(
         )
         if differences
         else None,
-        charts=[_chart(figure) for figure in figures(stored)],
+        charts=[_chart(figure) for figure in figures(stored, [run.short for run in runs], shown_at)],
+        n_drawn=len(shown_at),
         measure_title=heading(measure),
         asks_commits=answer is not None and answer.evidence[0].protocol == "commits",
         holds=_holds(metrics.protocol, text=text),

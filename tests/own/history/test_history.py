@@ -381,6 +381,11 @@ def test_a_folder_without_history_is_refused(tmp_path):
             NoDataError, match=r"no commit of one gives a query \(1 commit: 1 only new or removed files\)"
         ):
             benchmark_of(history, questions)
+        none = commit_questions(history, CommitOptions(since="9999-12-31"))
+        with pytest.raises(
+            NoDataError, match=r"\(0 commits\); name a repository with more history, or an earlier --since"
+        ):
+            benchmark_of(history, none)
     for message in ("Write the shop in PHP", "Bump the shop to 2.0", "Open it"):
         story.commit(message, edit={"b.php": f"<?php {message}\n"})
     counts = r"\(4 commits: 1 release, 1 fewer than four words, 1 no code, 1 for other reasons\)"
@@ -427,7 +432,7 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
     questions, benchmark = result
     answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
     assert "left out: " in answer.out
-    assert answer.out.endswith(f"choose a chunker by it: repoeval-bench recommend {tmp_path / 'pack'}\n")
+    assert answer.out.endswith(f"choose a chunker on this pack: repoeval-bench recommend {tmp_path / 'pack'}\n")
     pack = Pack.find(str(tmp_path / "pack"))
     level = pack.content.levels["commits"]
     loaded = load_benchmark(tmp_path / "pack")

@@ -31,7 +31,7 @@ function option(value, text) {
 const path = (file) => file.replace(/^[^/]*\//, "");
 
 function excerpt(data, file, start, end, limit = 60) {
-  const pre = make("pre", { class: "excerpt", tabindex: 0, role: "region", "aria-label": `${file} from line ${start + 1}` });
+  const pre = make("pre", { class: "excerpt", tabindex: 0, role: "group", "aria-label": `${file} from line ${start + 1}` });
   pre.append(...data.files[file].slice(start, Math.min(end, start + limit)).map((line) => `${line}\n`));
   if (end - start > limit) pre.append(make("span", { class: "more" }, `… ${end - start - limit} more lines`));
   return pre;

@@ -9,7 +9,7 @@ function missesView(data) {
       make("p", { class: "mini wrap" }, `${path(where)}:${start + 1}–${end}`), excerpt(data, where, start, end)]))
       : make("p", { class: "soft" }, "The page has no sources.");
     const column = (title, node) => make("div", {}, make("p", {}, make("b", {}, title)), node);
-    return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}` }, "inspect")),
+    return make("div", {}, make("p", {}, make("a", { href: `#query=${encodeURIComponent(query.id)}`, "aria-label": `inspect ${query.id}` }, "inspect")),
       make("div", { class: "columns" }, column("Target lines", wanted),
         column("Top 10", hitList(data, query.top[at], "top 10"))));
   }
@@ -22,7 +22,7 @@ function missesView(data) {
       const rank = query.first[at] ? `first relevant at rank ${query.first[at]}` : "nothing relevant retrieved";
       const others = data.runs.filter((_, other) => other !== at && query.top[other].some((hit) => hit[3])).map((run) => run.short);
       const details = make("details", { class: "miss" }, make("summary", {}, query.id, " ",
-        make("span", { class: "soft" }, `${rank}${others.length ? `; retrieved by ${others.join(" and ")}` : ""}`)));
+        make("span", { class: "soft" }, `${rank}${others.length ? `; in the top 10 of ${others.join(", ")}` : ""}`)));
       details.addEventListener("toggle", () => {
         if (details.open && details.children.length === 1) details.append(fill(query, at));
       });

@@ -47,7 +47,7 @@ function queryView(data) {
       const scores = data.runs.map((run, at) => make("span", { class: `run${run.look}`, title: run.name }, make("span", { class: "key" }),
         number(query, at) === null ? "–" : number(query, at).toFixed(2)));
       const button = make("button", { type: "button", tabindex: -1, "data-query": query.id, "aria-current": query === current && "true" },
-        query.id, make("span", { class: "mini" }, path(query.file || "")), make("span", { class: "mini" }, ...scores));
+        query.id, make("span", { class: "mini" }, query.asked?.[2] || path(query.file || "")), make("span", { class: "mini" }, ...scores));
       button.addEventListener("click", () => open(query, true));
       return make("li", {}, button);
     }));
@@ -99,7 +99,12 @@ function queryView(data) {
     let asked = (location.hash.match(/^#query=(.*)/) || [])[1] || "";
     try { asked = decodeURIComponent(asked); } catch { /* a % that encodes nothing: the id may hold it as it is */ }
     const query = data.queries.find((each) => each.id === asked);
-    if (query) { byId("queries").open = true; open(query, false); byId("queries").scrollIntoView(); }
+    if (query) {
+      byId("queries").open = true;
+      open(query, false);
+      byId("queries").scrollIntoView();
+      detail.querySelector("h3").focus({ preventScroll: true }); // tab goes on from here, not from the link
+    }
     return query;
   }
 
@@ -112,7 +117,7 @@ function queryView(data) {
 }
 
 function inspection(data, query) {
-  const nodes = [make("h3", { class: "wrap" }, query.id), summary(data, query)];
+  const nodes = [make("h3", { class: "wrap", tabindex: -1 }, query.id), summary(data, query)];
   if (query.asked) {
     const [commit, date, subject] = query.asked;
     nodes.push(make("p", { class: "wrap wide" }, "subject of commit ", make("code", {}, commit.slice(0, 12)), ` of ${date}${subject ? `: ${subject}` : ""}`));
@@ -132,7 +137,7 @@ function summary(data, query) {
     ...query.scores[at].map((value) => make("td", {}, value === null ? "–" : value.toFixed(3))),
     make("td", {}, query.first[at] ? `rank ${query.first[at]}` : "not retrieved"), make("td", {}, `${query.relevant[at]}`)));
   return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Scores of this query" },
-    make("table", {}, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
+    make("table", { "aria-label": "Scores of this query" }, make("thead", {}, make("tr", {}, ...head)), make("tbody", {}, ...rows)));
 }
 
 function source(data, query) {
