@@ -10,7 +10,7 @@ from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.source import Chunk, SourceFile
 
 
-@CHUNKERS.register(parallel=True, trees=True, colour=4)
+@CHUNKERS.register(parallel=True, colour=4)
 @dataclass(frozen=True, slots=True)
 class FunctionsChunker(Cutter):
     """One chunk per function, method or class header, of any size; the lines between them are merged.

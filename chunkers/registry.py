@@ -23,7 +23,10 @@ class ChunkerRow(Row):
     parallel: bool = False
     """Whether several processes may cut with it: it keeps no state and starts no process."""
     trees: bool = False
-    """Whether it cuts this package's syntax trees, without a header or rewritten text: chunkers that do share trees."""
+    """Whether it spends most of its time on a syntax tree of this package: such chunkers share the tree of a file.
+
+    Their chunks have no header and no rewritten text.
+    """
     libraries: tuple[str, ...] = ()
     """Modules that take long to import; the server of those processes imports them."""
     colour: int | None = None
