@@ -454,7 +454,8 @@ def suitable(
             protocols[COMMITS] = past.n_questions
             continue
         if past:
-            skipped.append(past.too_few(ENOUGH, "; docstrings are used instead") if number else past.too_few())
+            is_documented = number >= FEWEST_TASKS
+            skipped.append(past.too_few(ENOUGH, "; docstrings are used instead") if is_documented else past.too_few())
         if number:
             protocols[name] = number
         else:
