@@ -11,7 +11,9 @@ import pytest
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.chosen import read_chosen
+from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
 from repoeval_bench.runs.naming import find_runs
@@ -115,13 +117,24 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
 
 
 def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
-    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long.
+
+    To cut edits of a million characters takes as long as many runs of `body`, whose mean is 12 s.
+    """
     out, _ = answered
-    ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
-    recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
-    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
-    assert [int(match[1]) for match in left if match] == [96, 72, 36]
+    edits = (FileEdit("a.py", "one = 1\n" * 62_500, "one = 2\n" * 62_500),)
+    times = []
+    for past in (None, OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)):
+        ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
+        recommend(load_benchmark(pack), **arguments, history=past, clock=lambda: next(ticks))  # noqa: B023
+        left = [re.search(r"about ([\d,]+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+        times.append([int(match[1].replace(",", "")) for match in left if match])
+        caplog.clear()
+    assert times[0] == [96, 72, 36]
+    more = times[1][-1]
+    assert more > 1000
+    assert times[1][-4:] == [96 + more, 72 + more, 36 + more, more]
 
 
 def with_tests(code, folder):
