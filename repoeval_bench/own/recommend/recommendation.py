@@ -36,8 +36,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.sampling import tokens_per_nws
-from repoeval_bench.own.history import FileEdit
-from repoeval_bench.own.recommend.beside import BESIDE, COMPARED, with_costs, with_golds, with_retrievers
+from repoeval_bench.own.recommend.beside import BESIDE, seconds_of_edits, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, ENOUGH, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
@@ -185,8 +184,13 @@ def recommend(
     answering = _Answering(code, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
-    past = history.edits if history else ()
-    progress = _Progress(runners, past, n_candidates=len(specs), clock=clock, choose=answering.so_far)
+    progress = _Progress(
+        {setting: _work(setting, runner) for runner in runners for setting in runner.settings},
+        len(specs),
+        seconds_of_edits([one.spec for one in in_turn[0]], history.edits if history else (), pool),
+        clock=clock,
+        choose=answering.so_far,
+    )
     answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:
         remember(first, results)
@@ -256,29 +260,25 @@ class _Progress:
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
     retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
-    long as its setting has work. The first runs of a setting by vectors are not timed, because they wait for the
-    model. At the end, the candidates shown cut the `edits`.
+    long as its setting has `work`. The first runs of a setting by vectors are not timed, because they wait for the
+    model. What follows the runs takes `at_end` seconds.
     """
 
     def __init__(
         self,
-        runners: Sequence[Runner],
-        edits: Sequence[FileEdit],
-        *,
+        work: Mapping[RunRequest, int],
         n_candidates: int,
+        at_end: float,
+        *,
         clock: Callable[[], float],
         choose: Callable[[RunRequest], str | None],
     ) -> None:
-        parts = {setting: runner.selected(setting) for runner in runners for setting in runner.settings}
-        self._work = work = {setting: _work(setting, part) for setting, part in parts.items()}
-        self._first = next((setting for setting in parts if not setting.needs_vectors), None)
-        self._edited = _edited(self._first, parts[self._first], edits) if self._first else 0.0
-        self._to_cut = 0.0
+        self._work, self._at_end = work, at_end
         self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
         self._more = Counter(dict.fromkeys(work, n_candidates))
         self._to_embed = {setting for setting in work if setting.needs_vectors}
         self._seconds: dict[str, float | None] = {}
-        self._begun = self._before = clock()
+        self._before = clock()
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
@@ -292,14 +292,12 @@ class _Progress:
         self._before = now
         self._more[setting] -= n_runs
         more = +self._more
-        if setting == self._first:
-            self._to_cut = self._edited * (now - self._begun) / (self._total - more.total())
         times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         where, left = f" at {sizes}" if sizes else "", ""
-        if (more or self._to_cut >= 1) and not self._to_embed and all(seconds is not None for seconds, _ in times):
+        if (more or self._at_end >= 1) and not self._to_embed and all(seconds is not None for seconds, _ in times):
             runs = sum((seconds or 0) * number for seconds, number in times)
-            left = f"; about {runs + self._to_cut:,.0f} s left"
+            left = f"; about {runs + self._at_end:,.0f} s left"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
@@ -421,17 +419,9 @@ def recommended(out: Path) -> Recommendation | None:
     return recommendation if all((out / run_id / MANIFEST).is_file() for run_id in ids) else None
 
 
-def _work(setting: RunRequest, part: Benchmark) -> int:
+def _work(setting: RunRequest, runner: Runner) -> int:
     """Return the work of a run: its tasks, three times those whose file is blanked and cut again for each."""
-    return len(part.tasks) * (3 if setting.resolved_protocol().blanks else 1)
-
-
-def _edited(setting: RunRequest, part: Benchmark, edits: Sequence[FileEdit]) -> float:
-    """Return how many runs of a setting take as long as the candidates shown take to cut the edits."""
-    sizes = {file.name: len(file.text) for of_repo in part.files.values() for file in of_repo}
-    blanked = part.tasks if setting.resolved_protocol().blanks else ()
-    cut = sum(sizes.values()) + sum(sizes.get(task.file, 0) for task in blanked)
-    return COMPARED * sum(map(len, {text for edit in edits for text in (edit.before, edit.after)})) / max(1, cut)
+    return len(runner.selected(setting).tasks) * (3 if setting.resolved_protocol().blanks else 1)
 
 
 def _undrawn(runners: Sequence[Runner]) -> list[str]:
