@@ -131,10 +131,10 @@ def new_chunks(
 
 
 def seconds_of_edits(specs: Sequence[str], edits: Sequence[FileEdit], executor: Executor) -> float:
-    """Return about how long `with_costs` cuts the edits, by the time of a small one in each worker."""
+    """Return about how long `with_costs` cuts the edits, by the time of a long one in each worker."""
     if not edits:
         return 0.0
-    one = sorted(edits, key=lambda edit: len(edit.before) + len(edit.after))[len(edits) // 4]
+    one = sorted(edits, key=lambda edit: len(edit.before) + len(edit.after))[len(edits) * 3 // 4]
     workers = executor.workers if isinstance(executor, ProcessPool) and all(map(is_parallel, specs)) else 1
     times = (executor if workers > 1 else IN_PROCESS).map([partial(_seconds, specs, one)] * workers)
     chars = sum(map(len, {text for edit in edits for text in (edit.before, edit.after)}))
