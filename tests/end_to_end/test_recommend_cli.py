@@ -130,6 +130,18 @@ def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, capl
     assert [int(match[1]) for match in said if match] == left
 
 
+def test_what_is_parsed_for_all_runs_is_not_expected_again(answered, caplog, pack, monkeypatch):
+    """Of the 8 s of the first runs 5 are one wait. The others take 1 s each, and so do the 4 to come."""
+    arrivals = iter([0.0, 1.0, 6.0, 7.0, 8.0] + [8.0] * 4)
+    monkeypatch.setattr(recommendation, "monotonic", lambda: next(arrivals))
+    out, _ = answered
+    ticks = iter([0.0, 8.0, 16.0])
+    chunkers = ("fixed", "ast", "recursive", "window")
+    arguments = {"chunkers": chunkers, "sizes": (200, 400), "protocols": ("body",), "retrievers": ("bm25",)}
+    recommend(load_benchmark(pack), **arguments, out=out, clock=lambda: next(ticks))
+    assert "4 of 8 runs: body by bm25 at 400; about 4 s left" in caplog.messages
+
+
 def test_the_time_of_edits_grows_with_their_characters():
     small = FileEdit("a.py", "one = 1\n" * 500, "one = 2\n" * 500)
     times = [
