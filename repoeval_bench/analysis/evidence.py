@@ -471,7 +471,7 @@ def with_default(
         default=Default(
             label=default.label,
             retrievers=retrievers,
-            language=language if language in of_language.languages else "",
+            language=", ".join(of_language.languages) if language in of_language.languages else "",
             repositories=of_language.repositories,
             expected_loss=loss.expected_loss,
             lead=lead,

@@ -378,7 +378,7 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
-        unmeasured = "" if setup.measured or default else "; not tried here, estimated from other repositories"
+        unmeasured = "" if setup.measured or default else "; not measured here, estimated from other repositories"
         size = recommendation.candidates[setup.candidate].size
         sized = f" (mean chunk size of {BASELINE}:max_nws={size})" if " at " in setup.candidate else ""
         loss = f"{setup.candidate}{sized}, expected loss {in_points(setup.expected_loss)}{beside}"

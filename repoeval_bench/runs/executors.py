@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver
+from multiprocessing import forkserver, resource_tracker
 from multiprocessing.synchronize import Event
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
@@ -155,18 +155,24 @@ def _starting() -> Iterator[None]:
     # It may be code to chunk, and Python would look there for modules first.
     before = os.environ.get(_SAFE_PATH)
     os.environ[_SAFE_PATH] = "1"
-    # The caller handles Ctrl-C.
+    resource_tracker.ensure_running()  # which would unblock Ctrl-C
+    # The processes inherit that Ctrl-C is blocked. The caller handles what came meanwhile: imports may take seconds.
     in_main = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if in_main else None
+    came: list[int] = []
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number)) if in_main else None
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
         if in_main:
             signal.signal(signal.SIGINT, handler)
         if before is None:
             del os.environ[_SAFE_PATH]
         else:
             os.environ[_SAFE_PATH] = before
+        if came:
+            signal.raise_signal(signal.SIGINT)
 
 
 def _begin(threshold: tuple[int, int, int], submitted: Event) -> None:

@@ -11,9 +11,13 @@ import pytest
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.recommend import recommendation
+from repoeval_bench.own.recommend.beside import seconds_of_edits
 from repoeval_bench.own.recommend.chosen import read_chosen
 from repoeval_bench.own.recommend.recommendation import recommend, recommended
 from repoeval_bench.report.recommendation import answer_lines
+from repoeval_bench.runs.executors import IN_PROCESS
 from repoeval_bench.runs.naming import find_runs
 from support.codebase import commit, write_modules
 from support.command import bench, json_of, one_sentence, succeed
@@ -114,14 +118,38 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     assert so_far == f"best so far: {result.choice.label} (body by bm25, 2 runs)"
 
 
-def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack):
-    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long."""
+@pytest.mark.parametrize(("edits", "left"), [(0.0, [96, 72, 36]), (9.0, [105, 81, 45, 9])])
+def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, caplog, pack, monkeypatch, edits, left):
+    """Protocol `docstring` asks 36 questions here, `body` 24: a run of it takes 1.5 times as long. Edits are last."""
+    monkeypatch.setattr(recommendation, "seconds_of_edits", lambda *_: edits)
     out, _ = answered
     ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
     recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
-    left = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
-    assert [int(match[1]) for match in left if match] == [96, 72, 36]
+    said = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    assert [int(match[1]) for match in said if match] == left
+
+
+def test_what_is_parsed_for_all_runs_is_not_expected_again(answered, caplog, pack, monkeypatch):
+    """Of the 8 s of the first runs 5 are one wait. The others take 1 s each, and so do the 4 to come."""
+    arrivals = iter([0.0, 1.0, 6.0, 7.0, 8.0] + [8.0] * 4)
+    monkeypatch.setattr(recommendation, "monotonic", lambda: next(arrivals))
+    out, _ = answered
+    ticks = iter([0.0, 8.0, 16.0])
+    chunkers = ("fixed", "ast", "recursive", "window")
+    arguments = {"chunkers": chunkers, "sizes": (200, 400), "protocols": ("body",), "retrievers": ("bm25",)}
+    recommend(load_benchmark(pack), **arguments, out=out, clock=lambda: next(ticks))
+    assert "4 of 8 runs: body by bm25 at 400; about 4 s left" in caplog.messages
+
+
+def test_the_time_of_edits_grows_with_their_characters():
+    small = FileEdit("a.py", "one = 1\n" * 500, "one = 2\n" * 500)
+    times = [
+        seconds_of_edits(["fixed"], edits, IN_PROCESS)
+        for edits in ([small], [small] * 4 + [FileEdit("b.py", "\n" * 500_000, small.after)], [])
+    ]
+    assert times[2] == 0.0
+    assert 0 < 5 * times[0] < times[1]
 
 
 def with_tests(code, folder):

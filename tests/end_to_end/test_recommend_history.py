@@ -189,7 +189,7 @@ DOCUMENTED = "".join(
 @pytest.mark.parametrize(
     ("commits", "text", "protocols", "says"),
     [
-        (8, "", [], ["commits: the history gives only 8 queries, and 20 are needed"]),
+        (8, DOCUMENTED[:400], [], ["commits: the history gives only 8 queries, and 20 are needed"]),
         (30, "", ["commits"], []),
         (30, DOCUMENTED, ["docstring"], ["30 queries, and 60 are needed; docstrings are used instead"]),
     ],

@@ -249,6 +249,8 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
         '    chunker = make_chunker("ast:max_nws=1260,header=stem")',
     ]
     assert 0 < result.default.expected_loss < 0.1
+    rust = concluded(runs_of(tmp_path / "rust", {"a": 0.5, "b": 0.9}, queries=19), languages={"rust": 1.0})
+    assert "The default comes from 8 rust, c, cpp repositories, ranked by BM25." in " ".join(answer_lines(rust))
 
 
 def test_where_the_model_ranks_the_default_is_what_it_reads_whole(tmp_path):

@@ -2,13 +2,16 @@
 
 import multiprocessing
 import os
+import signal
 import time
 from functools import partial
+from multiprocessing import forkserver
 from pathlib import Path
 
 import pytest
 
 from repoeval_bench.core.errors import BenchError, ChunkError
+from repoeval_bench.runs import executors
 from repoeval_bench.runs.executors import InProcess, ProcessPool
 from support import jobs
 from support.command import python
@@ -109,6 +112,14 @@ if __name__ == "__main__":
     script = f"import sys\nsys.path.insert(0, {str(TESTS)!r})\n{script}"
     done = python("-c", script, timeout=60)
     assert (done.code, done.out, done.err) == (0, "interrupted []\n", "")
+
+
+def test_an_interrupt_while_the_server_starts_is_not_lost(monkeypatch):
+    """Its imports take seconds, in which it is not to be ended by Ctrl-C; the caller is, when it runs."""
+    monkeypatch.setattr(forkserver, "ensure_running", lambda: os.kill(os.getpid(), signal.SIGINT))
+    monkeypatch.setattr(executors, "usable_cores", lambda: 2)
+    with pytest.raises(KeyboardInterrupt):
+        executors.start_server(())
 
 
 def test_workers_end_with_a_killed_caller():

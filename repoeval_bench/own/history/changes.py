@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from difflib import Match, SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import chain, islice
+from math import inf
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -218,14 +219,18 @@ def _is_moved(hunks: Sequence[Hunk], old_code: Mapping[int, str], new_code: Mapp
     return before != after and [*chain(*before)] == [*chain(*after)]
 
 
-def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
-    """The last edits of one file of code, newest first, whatever their subjects say; to measure what they cost."""
+def edits_of(history: History, limit: int = MOST_EDITS, most_chars: float = inf) -> list[FileEdit]:
+    """The last edits of one file of code, newest first, whatever their subjects say; to measure what they cost.
+
+    None is added once the texts before and after have more than `most_chars` characters.
+    """
     edits: list[FileEdit] = []
+    chars = 0
     changes = _changed(history)
     newest = [*islice(changes, limit)]
     records = records_of(newest, history.beside)
     for changed in chain(newest, changes):
-        if len(edits) == limit:
+        if len(edits) == limit or chars > most_chars:
             break
         try:
             moved = renames_of(history, changed)
@@ -238,6 +243,7 @@ def edits_of(history: History, limit: int = MOST_EDITS) -> list[FileEdit]:
             continue
         if before and after and before[0].text != after[0].text:
             edits.append(FileEdit(touched.new, before[0].text, after[0].text))
+            chars += len(before[0].text) + len(after[0].text)
     return edits
 
 

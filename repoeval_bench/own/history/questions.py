@@ -9,6 +9,7 @@ from time import time
 from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
+from repoeval_bench.core.progress import progress
 from repoeval_bench.core.spans import Gold, LineSpan, Place, join
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
@@ -394,15 +395,17 @@ class _Reading:
         commits = [commit for group in groups for commit in group.commits]
         parts = [commits[at : at + _TOGETHER] for at in range(0, len(commits), _TOGETHER)]
         reads = chain.from_iterable(self._run_jobs([partial(_read_commits, self.history, part) for part in parts]))
-        for group in groups:
-            questions = []
-            for commit in group.commits:
-                question = self._question(commit, next(reads))
-                if isinstance(question, str):
-                    self.left_out[question] += 1
-                else:
-                    questions.append(question)
-            yield group, questions
+        with progress(desc=f"read the history of {self.history.name}", unit="commits", total=len(commits)) as bar:
+            for group in groups:
+                questions = []
+                for commit in group.commits:
+                    question = self._question(commit, next(reads))
+                    if isinstance(question, str):
+                        self.left_out[question] += 1
+                    else:
+                        questions.append(question)
+                bar.update(len(group.commits))
+                yield group, questions
 
     def _question(self, commit: Commit, read: _Read) -> _Question | str:
         """The question of a commit, or the reason why it has none. Files that it moved are noted in any case."""

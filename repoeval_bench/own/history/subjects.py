@@ -43,7 +43,7 @@ _CONVENTIONAL = re.compile(
     r"^(?P<type>[a-z][\w-]*)(?P<version> v?\d+(?:\.\d+)+)?(?P<scope>\([^()]*\))?(?P<bang>!)?:\s+", re.IGNORECASE
 )
 _TYPES = frozenset({"feat", "feature", "fix", "bugfix", "hotfix", "perf", "enh", "bug", "api", "new", "add", "dep"})
-_BRACKETED = re.compile(r"^[\s\0]*\[(?P<type>[\w -]+)\]\s*")
+_BRACKETED = re.compile(r"^[\s\0]*\[(?P<type>[\w -]+|v?\d+(?:\.[\dx]+)+)\]\s*")  # `[4.2.x]` is a branch
 _PULL = re.compile(r"^merge (?:pull|merge) request\b|^merged? (?:in )?.*\bpull request #\d+", re.IGNORECASE)
 _PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
 """The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""

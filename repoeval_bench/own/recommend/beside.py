@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from statistics import mean
+from time import monotonic
 from typing import Any, NamedTuple
 
 from repoeval_bench.analysis.evidence import (
@@ -25,7 +27,7 @@ from repoeval_bench.own.history import FileEdit
 from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
-from repoeval_bench.runs.executors import IN_PROCESS, Executor
+from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.judgements import count_lines
 from repoeval_bench.runs.records import Means
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
@@ -126,6 +128,23 @@ def new_chunks(
         chars, nws = (sum(numbers) for numbers in zip((0, 0), *known, strict=True))
         new.append(NewChunks(chars / whole, nws / len(edits)) if len(known) == len(sums) else None)
     return new
+
+
+def seconds_of_edits(specs: Sequence[str], edits: Sequence[FileEdit], executor: Executor) -> float:
+    """Return about how long `with_costs` cuts the edits, by the time of a long one in each worker."""
+    if not edits:
+        return 0.0
+    one = sorted(edits, key=lambda edit: len(edit.before) + len(edit.after))[len(edits) * 3 // 4]
+    workers = executor.workers if isinstance(executor, ProcessPool) and all(map(is_parallel, specs)) else 1
+    times = (executor if workers > 1 else IN_PROCESS).map([partial(_seconds, specs, one)] * workers)
+    chars = sum(map(len, {text for edit in edits for text in (edit.before, edit.after)}))
+    return mean(times) * chars / len(one.before + one.after) * COMPARED / len(specs) / workers
+
+
+def _seconds(specs: Sequence[str], edit: FileEdit) -> float:
+    begun = monotonic()
+    _new_texts(specs, [edit])
+    return monotonic() - begun
 
 
 def _new_texts(specs: Sequence[str], edits: Sequence[FileEdit]) -> list[tuple[int, int] | None]:

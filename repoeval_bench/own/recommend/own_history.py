@@ -18,6 +18,9 @@ ENOUGH = 60
 
 COMMITS = "commits"
 
+_MOST_CHARS = 40_000_000
+"""Characters of edited files that are cut at most. 250 edits of a file of 1 MB have 500 million."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnHistory:
@@ -63,7 +66,7 @@ def own_history(
         return None
     try:
         with history_of(source, extensions) as history:
-            edits = tuple(edits_of(history))
+            edits = tuple(edits_of(history, most_chars=_MOST_CHARS))
             if not asks:
                 return OwnHistory(benchmark=None, data=None, edits=edits, n_questions=0)
             # The parser holds Python's lock: a second core helps another process alone.

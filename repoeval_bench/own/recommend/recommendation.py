@@ -4,7 +4,9 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
+from statistics import mean
 from time import monotonic
 from typing import Any
 
@@ -21,7 +23,7 @@ from repoeval_bench.analysis.evidence import (
     with_header,
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
-from repoeval_bench.chunkers.registry import is_of_others, make_chunker
+from repoeval_bench.chunkers.registry import cuts_trees, is_of_others, make_chunker
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
@@ -36,7 +38,7 @@ from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.questions import QUESTION
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.sampling import tokens_per_nws
-from repoeval_bench.own.recommend.beside import BESIDE, with_costs, with_golds, with_retrievers
+from repoeval_bench.own.recommend.beside import BESIDE, seconds_of_edits, with_costs, with_golds, with_retrievers
 from repoeval_bench.own.recommend.own_history import COMMITS, ENOUGH, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
@@ -184,8 +186,13 @@ def recommend(
     answering = _Answering(code, in_turn, by_size, skipped, len(failures), runners=runners, **also)
     by_words = [setting for setting in answering.runs if not setting.needs_vectors]
     by_model = [setting for setting in answering.runs if setting.needs_vectors]
-    work = {setting: _work(setting, runner) for runner in runners for setting in runner.settings}
-    progress = _Progress(work, len(specs), clock, answering.so_far)
+    progress = _Progress(
+        {setting: _work(setting, runner) for runner in runners for setting in runner.settings},
+        len(specs),
+        seconds_of_edits([one.spec for one in in_turn[0]], history.edits if history else (), pool),
+        clock=clock,
+        choose=answering.so_far,
+    )
     answering.gather(by_words, deadline, progress)
     if by_model and (first := answering.answer()).decision:
         remember(first, results)
@@ -255,23 +262,38 @@ class _Progress:
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
     retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
-    long as its setting has `work`. The first runs of a setting by vectors are not timed, because
-    they wait for the model.
+    long as its setting has `work`. The first runs of a setting by vectors are not timed, because they wait for the
+    model. In the longest wait of the very first ones, trees are parsed for all runs: it counts as the mean of the
+    others. What follows the runs takes `at_end` seconds.
     """
 
     def __init__(
         self,
         work: Mapping[RunRequest, int],
         n_candidates: int,
+        at_end: float,
+        *,
         clock: Callable[[], float],
         choose: Callable[[RunRequest], str | None],
     ) -> None:
+        self._work, self._at_end = work, at_end
         self._total, self.clock, self._choose = len(work) * n_candidates, clock, choose
-        self._work = work
         self._more = Counter(dict.fromkeys(work, n_candidates))
         self._to_embed = {setting for setting in work if setting.needs_vectors}
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
+        self._arrivals = [monotonic()]
+
+    def arrived(self) -> None:
+        """Note the time of a run."""
+        self._arrivals.append(monotonic())
+
+    def _without_parsing(self, of_size: Sequence[SizedChunker]) -> float:
+        """Return the share of the first runs' time in which nothing was parsed for later ones."""
+        *others, longest = sorted(after - before for before, after in pairwise(self._arrivals))
+        if len(others) < 2 or not any(cuts_trees(candidate.spec) for candidate in of_size):
+            return 1.0
+        return mean(others) * len(of_size) / max(sum(others) + longest, 1e-9)
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
@@ -281,15 +303,17 @@ class _Progress:
             self._to_embed.discard(setting)
             self._seconds.setdefault(retriever, None)
         else:
-            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
+            took = (now - self._before) * (self._without_parsing(of_size) if is_first else 1.0)
+            self._seconds[retriever] = took / (n_runs * self._work[setting])
         self._before = now
         self._more[setting] -= n_runs
         more = +self._more
         times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
         where, left = f" at {sizes}" if sizes else "", ""
-        if more and not self._to_embed and all(seconds is not None for seconds, _ in times):
-            left = f"; about {sum((seconds or 0) * number for seconds, number in times):,.0f} s left"
+        if (more or self._at_end >= 1) and not self._to_embed and all(seconds is not None for seconds, _ in times):
+            runs = sum((seconds or 0) * number for seconds, number in times)
+            left = f"; about {runs + self._at_end:,.0f} s left"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
@@ -333,7 +357,9 @@ class _Answering:
                     self._skipped.append(f"{name}, {labels}: the time was up")
                     continue
                 for candidate in of_size:
-                    if (run := next(coming)) is not None:
+                    run = next(coming)
+                    progress.arrived()
+                    if run is not None:
                         self.runs[setting].append((candidate, run))
                         continue
                     reasons = runner.failed_of(setting) | runner.skipped
@@ -454,7 +480,8 @@ def suitable(
             protocols[COMMITS] = past.n_questions
             continue
         if past:
-            skipped.append(past.too_few(ENOUGH, "; docstrings are used instead") if number else past.too_few())
+            is_documented = number >= FEWEST_TASKS
+            skipped.append(past.too_few(ENOUGH, "; docstrings are used instead") if is_documented else past.too_few())
         if number:
             protocols[name] = number
         else:

@@ -407,6 +407,7 @@ def test_edits_are_the_last_texts_of_one_file(story):
         assert "written59" in edits[0].after
         assert "written59" not in edits[0].before
         assert len(edits_of(history)) == 62
+        assert edits_of(history, most_chars=len(edits[0].before)) == edits[:1]
 
 
 def test_no_subject_is_about_a_file_that_nearly_every_commit_changes(tmp_path):
