@@ -192,9 +192,7 @@ def _more_chunks(recommendation: Recommendation) -> str:
     current, choice = recommendation.current, recommendation.choice
     now, then = (one and recommendation.tokens(one.label) for one in (current, choice))
     chunks = round(READ * now / then) if now and then else READ
-    hold = "holds" if chunks == 1 else "hold"
-    said = f" If you retrieve {READ} chunks now, {count(chunks, 'new one')} {hold} as much text."
-    return "" if chunks == READ else said
+    return "" if chunks == READ else f" Where you retrieve {READ} chunks now, retrieve {chunks} for as much text."
 
 
 def _less(old: float, new: float, less: str, equal: str) -> str:
@@ -210,8 +208,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     tokens, cost = recommendation.tokens(label), recommendation.costs.get(label)
     if cost is None:
         return []
-    size = cost.vector_bytes
-    vectors = "" if size is None else f"; if you embed them, the vectors take {size / 1e6:,.1f} MB"
+    vectors = f"; if you embed them, the vectors take {cost.vector_bytes / 1e6:,.1f} MB" if cost.vector_bytes else ""
     facts = [] if tokens is None else [f"{READ} retrieved chunks have about {tokens:,.0f} tokens"]
     facts.append(f"the index has {count(cost.chunks, 'chunk')}{vectors}")
     if cost.edited is not None and cost.edit_tokens is not None:
@@ -243,12 +240,11 @@ def _retrievers(choice: RetrieverChoice, chosen: str) -> str:
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = ", and ".join(f"{by} finds {more_points(more)}{ends_in_points(ci)}" for by, more, ci in differences)
-    asked = _ASKED.get(choice.protocol)
-    queries = f"With {asked} as queries" if asked else f"Under protocol {choice.protocol}"
-    sentences = []
-    if others:
-        sentences.append(f"{queries}, on the chunks of {named}: compared with {_by(first.retriever)}, {compared}.")
-    what = "definitions" if choice.protocol == "uses" else "lines"
+    protocol = choice.protocol
+    queries = f"With {_ASKED[protocol]} as queries" if protocol in _ASKED else f"Under protocol {protocol}"
+    beside = f"{queries}, on the chunks of {named}: compared with {_by(first.retriever)}, {compared}."
+    sentences = [beside] if others else []
+    what = "definitions" if protocol == "uses" else "lines"
     for i, one in enumerate(choice.readings):
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
         begins = "The" if i else f"{queries} and {_by(choice.best)} as retriever, the"
@@ -301,8 +297,7 @@ def _default(recommendation: Recommendation) -> list[str]:
     default = recommendation.default
     assert default is not None
     number = _few(recommendation)
-    enough = f"; a choice needs at least {FEWEST_TASKS}"
-    reason = " and ".join(number) + enough if number else "no query to compare them by"
+    reason = f"{' and '.join(number)}; a choice needs at least {FEWEST_TASKS}" if number else "no query to compare by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
     ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
     shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
@@ -567,14 +562,13 @@ def _close(recommendation: Recommendation) -> str:
     needed = fewest_clusters(comb(len(most.means), 2))
     if not parts and most.n_clusters < needed:
         return (
-            f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With "
-            f"{len(most.means)} candidates to compare, no difference can be significant with fewer than {needed}."
+            f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
+            f"candidates to compare, no difference can be significant below {cluster_count(needed, most.clustered_by)}."
         )
-    if not parts:
-        parts.append(
-            f"After correction for all pairs of {others + 1} candidates, no difference from the choice is significant, "
-            "not even the largest in the table."
-        )
+    parts = parts or [
+        f"After correction for all pairs of {others + 1} candidates, no difference from the choice is significant, "
+        "not even the largest in the table."
+    ]
     if most.n_clusters < _SMALL:
         parts.append(f"With so few {plural(most.clustered_by)}, a real difference may go unnoticed.")
     return " ".join(parts)

@@ -54,7 +54,7 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     left_out = f"not scored: {tasks}" if unscored else ""
     budget = next((heading(name) for name in shown_measures(metrics) if "_recall@" in name), "") if alone else ""
     what, _, first = budget.partition("@")
-    at_budget = budget and f"{budget}: share of the target {what} in the first {first} such characters retrieved"
+    at_budget = budget and f"{budget}: share of the target {what} in the first {first} non-whitespace characters"
     meanings = (meaning_of(headline_measure([run])), at_budget)
     return "\n".join(filter(None, (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), *meanings)))
 

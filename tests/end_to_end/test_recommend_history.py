@@ -127,7 +127,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
         tokens = {row["name"]: row["tokens_per_query"] for row in result["candidates"]}
         chunks = round(10 * tokens[CURRENT] / tokens[result["choice"]["name"]])
         switches = chunks != 10 and first.startswith("Switch")
-        assert (f"If you retrieve 10 chunks now, {chunks} new ones hold as much text." in text) == switches
+        assert (f"Where you retrieve 10 chunks now, retrieve {chunks} for as much text." in text) == switches
         assert " text is embedded again." in text
 
 

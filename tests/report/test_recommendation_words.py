@@ -226,7 +226,7 @@ def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path
     assert "for all pairs of 3 candidates, no difference from the choice is significant" in answer_lines(many)[-1]
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
     assert (
-        "from only 6 files. With 3 candidates to compare, no difference can be significant with fewer than 8."
+        "from only 6 files. With 3 candidates to compare, no difference can be significant below 8 files."
         in answer_lines(few)[-1]
     )
 
