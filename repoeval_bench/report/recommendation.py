@@ -296,8 +296,8 @@ def _default(recommendation: Recommendation) -> list[str]:
     """Return the answer where nothing was measured: the default, what shows it, and what would be better."""
     default = recommendation.default
     assert default is not None
-    number = _few(recommendation)
-    reason = f"{' and '.join(number)}; a choice needs at least {FEWEST_TASKS}" if number else "no query to compare by"
+    few = _few(recommendation)
+    reason = f"{' and '.join(few)}; a choice needs at least {FEWEST_TASKS}" if few else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
     ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
     shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
