@@ -108,11 +108,13 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
-    undecided, sizes, is_surprising = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE), {}, False
+    undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
+    sizes: dict[bool, int] = {}
+    is_explained = True
     for c in comparisons:
         sizes[c.primary] = max(sizes.get(c.primary, 1), c.family)
-        is_surprising |= bool(c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1])
-    if not is_surprising:
+        is_explained &= c.verdict.outcome not in undecided or c.ci is None or c.ci[0] <= 0 <= c.ci[1]
+    if is_explained:
         return []
     tests = [
         f"{sizes[primary]:,} for {whose}"
