@@ -50,7 +50,7 @@ def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     avoid="the completion has to work, not to look similar: run its tests",
 )
 def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
-    """One minus the Levenshtein distance between completion and ground truth, over the longer length."""
+    """One minus the Levenshtein distance between completion and ground truth, as a share of the longer length."""
     require("edit_similarity", "rapidfuzz")
     from rapidfuzz.distance import Levenshtein
 
