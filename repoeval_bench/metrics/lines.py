@@ -73,7 +73,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
     cutoff="none",
 )
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the target lines retrieved, averaged over all budgets from 0 to 12,000 non-whitespace characters."""
+    """Share of the target lines retrieved, averaged over budgets from 0 to 12,000 non-whitespace characters."""
     return area_under(_reading(run).recall, run.n_queries)
 
 
@@ -115,7 +115,7 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the target definitions retrieved, averaged over all budgets from 0 to 12,000 non-whitespace characters."""
+    """Share of the target definitions retrieved, averaged over budgets from 0 to 12,000 non-whitespace characters."""
     return area_under(partial(_read_whole, run), run.n_queries)
 
 
