@@ -19,7 +19,7 @@ KINDS = {
     "none": "the chunk's text alone",
     "path": "the file's path in its repository",
     "scope": "the path, the classes and functions around the chunk, and the signatures it defines",
-    "stem": "the file's name twice and its last three folders",
+    "stem": "the file's name (twice, so that BM25 gives it more weight) and its last three folders",
     "context": "code-chunk's: path, scope, signatures, what the file imports, and the definitions before and after",
 }
 

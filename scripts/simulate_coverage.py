@@ -10,10 +10,11 @@ gate passes if the interval's lower end reaches its limit; its columns say how m
 two means are called equal if their true difference is the margin, the more frequent of the two directions.
 
 Second table: verdicts on four equal runs. A FOLDER has four or more stored runs of one question. A sample draws four of
-them, and files with all their queries, with replacement. "centred": each run's mean is subtracted from its scores, so
-that all have the true mean 0. "exchanged": each file deals the runs' scores to the runs in random order. A false
-verdict is any `better` or `worse` among the six pairs. "pairs found" is the share of pairs with a verdict where nothing
-is centred. Verdicts have no Monte-Carlo margin here, so the tool gives slightly fewer. +- is two Monte-Carlo errors.
+them, and files with all their queries, with replacement. "equal on average": each run's mean is subtracted from its
+scores, so that all have the true mean 0. "runs interchangeable": each file deals the runs' scores to the runs in random
+order. A false verdict is any `better` or `worse` among the six pairs. "pairs found" is the share of pairs with a
+verdict where nothing is centred. Verdicts have no Monte-Carlo margin here, so the tool gives slightly fewer. +- is two
+Monte-Carlo errors.
 """
 
 import argparse
@@ -143,7 +144,7 @@ def print_intervals(samples: int, real: Stored | None) -> None:
     """Print how often an interval holds the truth, and how often a gate passes."""
     layout = benchmark_layout()
     head = "  ".join([f"gate at {above:+}" for above in ABOVE] + [f"swapped {above:+}" for above in SWAPPED])
-    print(f"files  mean   differences  interval holds, %  {head}  false equal")
+    print(f"files  mean   differences  interval contains true value, %  {head}  false equal")
     kinds = {"normal": "normal", "exponential": "exponential"} | ({"real": residuals(real)} if real else {})
     every = len(layout.sizes)
     lines = [(over, every) for over in ("micro", "macro")] + [("micro", n_files) for n_files in FEW_FILES]
@@ -163,7 +164,7 @@ def print_intervals(samples: int, real: Stored | None) -> None:
                 equal += [int((low > 0).sum()), int((high < 0).sum())]
             shares = [*passed, *swapped, equal.max()]
             cells = "  ".join(f"{100 * hits / samples:8.1f} %" for hits in shares)
-            print(f"{n_files:>5}  {over}  {kind:11}  {share(covered, samples):>17}  {cells}", flush=True)
+            print(f"{n_files:>5}  {over}  {kind:11}  {share(covered, samples):>31}  {cells}", flush=True)
 
 
 def verdicts(sums: FloatArray, sizes: FloatArray, rng: np.random.Generator) -> int:
@@ -184,7 +185,8 @@ def verdicts(sums: FloatArray, sizes: FloatArray, rng: np.random.Generator) -> i
 def print_verdicts(samples: int, runs: Stored) -> None:
     """Print how often one of four equal runs gets a verdict, and how many pairs of the real ones do."""
     print(f"{runs.name}: {runs.values.shape[1]} runs, {len(runs.sizes)} files, {len(runs.values)} queries")
-    print("files  effective  false verdict, centred, %  exchanged, %  pairs found, %")
+    kinds = "false verdicts, equal on average, %  false verdicts, runs interchangeable, %"
+    print(f"files  effective  {kinds}  pairs found, %")
     tables = {"centred": runs.values - runs.values.mean(axis=0), "exchanged": runs.values, "real": runs.values}
     for n_files in (*(n for n in WHOLE_FILES if n < len(runs.sizes)), len(runs.sizes)):
         cells, effective = [], 0.0
@@ -200,7 +202,7 @@ def print_verdicts(samples: int, runs: Stored) -> None:
                 hits += n_found if kind == "real" else n_found > 0
                 effective += sizes.sum() ** 2 / np.square(sizes).sum() / samples / len(tables)
             cells.append(share(hits / (6 if kind == "real" else 1), samples))
-        print(f"{n_files:>5}  {effective:>9.0f}  {cells[0]:>25}  {cells[1]:>12}  {cells[2]:>14}", flush=True)
+        print(f"{n_files:>5}  {effective:>9.0f}  {cells[0]:>35}  {cells[1]:>39}  {cells[2]:>14}", flush=True)
 
 
 def main() -> None:

@@ -336,7 +336,8 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
             n_questions += sum(weights)
             for rule, of_rule in zip(leads, by_rule, strict=True):
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
-    print(f"\nlater queries in files without an older query: {n_questions}, from {len(leads[DEFAULT])} repositories")
+    about = f"{n_questions:,} later queries about files that no older query was about"
+    print(f"\n{about}, from {len(leads[DEFAULT])} repositories")
     print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
 
 

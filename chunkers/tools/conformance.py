@@ -26,10 +26,10 @@ PROMISES = {
     "in order": "chunks come in the order of their start, and none twice",
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
-    "size": "a chunk of several lines stays within max_nws (tried without overlap and offset)",
+    "size": "a chunk of several lines stays within max_nws, with overlap and offset off",
     "deterministic": "the same file gives the same chunks, even if others were chunked in between",
     "line ends": "a file with CRLF line ends is split at the same lines",
-    "spec": "the chunker's spec builds the same chunker again",
+    "spec": "building a second chunker from this spec gives the same chunker",
 }
 
 

@@ -77,14 +77,15 @@ def recommend_command(
 
     PATH is a folder, a package such as pypi:click==8.1.7, an archive, or a pack made by `data build`.
 
-    At each size, every chunker is tuned to the same mean chunk size. A spec with a size is tried at that size alone.
-    All are scored on equal amounts of retrieved text. The answer names one chunker with its size, its expected loss and
-    its costs, and has lines to paste for chonkie, LangChain and LlamaIndex.
+    At each size, all chunkers have the same mean chunk size. A chunker named with a size, such as ast:max_nws=800, is
+    tried only at that size. All are scored on equal amounts of retrieved text. The answer names a chunker and size, its
+    costs, and how much more the best candidate may find. It includes code to paste for chonkie, LangChain and
+    LlamaIndex.
 
-    In a git repository, the subjects of suitable commits are queries for the lines that they changed and up to five
-    around each. With fewer than 60 such commits, docstrings are the queries, if there are 20. For small code bases the
-    answer relies mainly on results from other repositories. An answer by BM25 is printed before the embedding model
-    begins. After an interruption, the same command continues.
+    In a git repository, the queries of search are subjects of commits. Their target is the lines that the commit
+    changed, plus up to five around each. With fewer than 60 usable commits, docstrings are the queries, if there are
+    20. For small code bases the answer relies mainly on results from other repositories. An answer by BM25 is printed
+    before the embedding model begins. After an interruption, the same command continues.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **fields}, typed=True))
     _check(request, execution, report, home)
@@ -278,7 +279,7 @@ def _print(
         echo()
         print_lines(setups)
     echo()
-    echo(f"{'measured on' if recommendation.decision else 'not measured:'} {recommendation.data}")
+    echo(f"{'Measured on' if recommendation.decision else 'Not measured:'} {recommendation.data}")
     table = recommendation_table(recommendation, details=details)
     print_table(table if details or not recommendation.decision else replace(table, notes=table.notes[:MOST_NOTES]))
     if not recommendation.decision:

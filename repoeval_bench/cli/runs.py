@@ -128,7 +128,10 @@ def segments_command(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Score the queries of RUN by repository, file or fact; with a second RUN, print the paired differences."""
+    """Score RUN separately for each repository, file or property of the queries, such as is_method (see `list facts`).
+
+    With a second RUN, print the paired differences.
+    """
     if other is None:
         segmentation = segment(find_run(run, out), by=by, measure=measure)
         if as_json:

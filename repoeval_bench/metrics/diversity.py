@@ -56,7 +56,7 @@ def redundancy(run: JudgedRun, k: int) -> FloatArray:
     needs=frozenset({"ranking", "texts"}),
 )
 def novelty(run: JudgedRun, k: int) -> FloatArray:
-    """Share of the first k whose words do not repeat a higher chunk's."""
+    """Share of the first k whose words have a Jaccard similarity below 0.5 with those of every higher chunk."""
 
     def value(query_id: str) -> float:
         ids = run.ranking(query_id)[:k]
@@ -89,7 +89,7 @@ def ild(run: JudgedRun, k: int) -> FloatArray:
 
 @_among_first(
     formula="gain_i = g_i (alpha + (1 - alpha)(1 - max cosine to higher ranks)), cosine clipped to 0..1; IDCG of g",
-    range="0..1; alpha = 1 is ndcg",
+    range="0..1; with option alpha=1 it equals nDCG",
     source="this project's protocol, after maximal marginal relevance (Carbonell and Goldstein 1998)",
     avoid="sub-topics are known: use alpha_ndcg",
     cutoff="may",

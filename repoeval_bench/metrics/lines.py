@@ -31,7 +31,7 @@ _at_budget = partial(
     avoid="B is far below the target's own characters: no chunker can then score; use lines R-prec or lines found",
 )
 def line_recall(run: JudgedRun, budget: int) -> FloatArray:
-    """Share of the target's non-blank lines in the first B characters retrieved, without whitespace."""
+    """Share of the target's non-blank lines that are in the first B non-whitespace characters retrieved."""
     return _reading(run, budget).recall(budget)
 
 
@@ -40,7 +40,7 @@ def line_recall(run: JudgedRun, budget: int) -> FloatArray:
     avoid="B is above the target's characters: precision then falls with B; read it beside lines@B",
 )
 def line_precision(run: JudgedRun, budget: int) -> FloatArray:
-    """Share of target lines among the lines in the first B characters retrieved."""
+    """Share of target lines among the lines in the first B non-whitespace characters retrieved."""
     return _reading(run, budget).precision(budget)
 
 
@@ -49,7 +49,7 @@ def line_precision(run: JudgedRun, budget: int) -> FloatArray:
     avoid="only one error, reading too much or missing target lines, matters: use line_precision or lines@B",
 )
 def line_iou(run: JudgedRun, budget: int) -> FloatArray:
-    """Target lines in the first B characters retrieved, over the lines that are targets, retrieved, or both."""
+    """Target lines in the first B non-whitespace characters, over the lines that are targets, retrieved, or both."""
     return _reading(run, budget).iou(budget)
 
 
@@ -60,7 +60,7 @@ def line_iou(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the target's lines in as many retrieved characters as the target has."""
+    """R-precision for text: lines@B, with B the number of non-whitespace characters in the target."""
     reading = _reading(run)
     return reading.recall(reading.gold_nws)
 
@@ -73,7 +73,7 @@ def line_rprec(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG0
     cutoff="none",
 )
 def line_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the target lines retrieved, averaged over all budgets from 0 to 12,000 characters."""
+    """Share of the target lines retrieved, averaged over budgets from 0 to 12,000 non-whitespace characters."""
     return area_under(_reading(run).recall, run.n_queries)
 
 
@@ -103,7 +103,7 @@ _of_definitions = partial(
     avoid="a part of a definition helps too: use lines@B",
 )
 def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
-    """Share of the target definitions whose lines are all in the first B characters retrieved."""
+    """Share of the target definitions whose lines are all in the first B non-whitespace characters retrieved."""
     return _read_whole(run, budget)
 
 
@@ -115,7 +115,7 @@ def definition_recall(run: JudgedRun, budget: int) -> FloatArray:
     cutoff="none",
 )
 def definition_recall_auc(run: JudgedRun, budget: None = None) -> FloatArray:  # noqa: ARG001 - takes no budget
-    """Share of the target definitions retrieved, averaged over all budgets from 0 to 12,000 characters."""
+    """Share of the target definitions retrieved, averaged over budgets from 0 to 12,000 non-whitespace characters."""
     return area_under(partial(_read_whole, run), run.n_queries)
 
 

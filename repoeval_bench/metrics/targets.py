@@ -20,7 +20,7 @@ from repoeval_bench.metrics.judged_run import Entries, FloatArray, JudgedRun, lo
     ceiling=None,
 )
 def target_ndcg(run: JudgedRun, k: int | None) -> FloatArray:
-    """Normalised DCG over targets, each a file or lines of one; each counts once, at its first chunk."""
+    """The nDCG of targets (files or line ranges), not chunks: each counts once, at the first chunk that touches it."""
 
     def value(query_id: str) -> float:
         targets = run.gold(query_id)

@@ -31,7 +31,7 @@ def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion
 def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     """Equality of the completion's lines with the ground truth's.
 
-    Blank lines, blanks around a line, and lines beyond the ground truth's number do not count.
+    Ignores blank lines, spaces around lines, and any lines after as many as the ground truth has.
     """
 
     def value(done: WrittenCompletion) -> float:
@@ -50,7 +50,7 @@ def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     avoid="the completion has to work, not to look similar: run its tests",
 )
 def edit_similarity(run: JudgedRun, k: int | None) -> FloatArray:
-    """Likeness of the completion to the ground truth, by the characters to edit."""
+    """One minus the Levenshtein distance between completion and ground truth, as a share of the longer length."""
     require("edit_similarity", "rapidfuzz")
     from rapidfuzz.distance import Levenshtein
 

@@ -82,7 +82,8 @@ def comparison_lines(comparison: SegmentComparison) -> list[str]:
     lines = [
         _furthest(comparison),
         few_note(comparison.segments, comparison.clustered_by),
-        "intervals are not corrected for the number of segments; facts are those of the baseline run",
+        "intervals are not corrected for the number of segments",
+        "facts that depend on the chunker, such as relevant_chunks, are those of the baseline run",
         FACTS_NOTE,
     ]
     return [line for line in lines if line]
@@ -102,7 +103,7 @@ def _columns(segments: Sequence[SegmentRow], clusters: str) -> list[Column]:
 def _furthest(comparison: SegmentComparison) -> str:
     if comparison.furthest is None:
         return ""
-    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} ({end.name})" for end in comparison.furthest]
+    ends = [f"{with_interval(end.difference, end.ci, '+.4f')} at {end.name}" for end in comparison.furthest]
     return f"the difference varies most by {comparison.furthest[0].by}, from {ends[0]} to {ends[1]}"
 
 
@@ -113,7 +114,7 @@ def few_note(segments: Sequence[SegmentRow], clustered_by: str) -> str:
         return ""
     names = few([f"{segment.by} = {segment.name}" for segment in small], 2)
     fewest = cluster_count(FEW_CLUSTERS, clustered_by)
-    return f"with fewer than {fewest}, one of them can decide the interval: {names}"
+    return f"these segments have fewer than {fewest}, so a single one can decide their interval: {names}"
 
 
 def verification_lines(verification: Verification) -> list[str]:

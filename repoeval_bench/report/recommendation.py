@@ -165,7 +165,7 @@ def _sure(recommendation: Recommendation) -> str:
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
     one = "one file or period" if any(one.protocol == "commits" for one in recommendation.evidence) else "one file"
-    doubt = f"Among {tried} candidates, such a gain can be chance, or come from {one}."
+    doubt = f"Corrected for all {tried} candidates, the gain is not certain: it may be chance, or due to {one}."
     interval = "The interval compares" if len(recommendation.current.gains) == 1 else "Each interval compares"
     return f" {interval} these two alone. {doubt}"
 
@@ -192,7 +192,7 @@ def _more_chunks(recommendation: Recommendation) -> str:
     current, choice = recommendation.current, recommendation.choice
     now, then = (one and recommendation.tokens(one.label) for one in (current, choice))
     chunks = round(READ * now / then) if now and then else READ
-    return "" if chunks == READ else f" To read as much text as now, retrieve {chunks} chunks instead of {READ}."
+    return "" if chunks == READ else f" Where you retrieve {READ} chunks now, retrieve {chunks} for as much text."
 
 
 def _less(old: float, new: float, less: str, equal: str) -> str:
@@ -208,7 +208,7 @@ def _cost(recommendation: Recommendation) -> list[str]:
     tokens, cost = recommendation.tokens(label), recommendation.costs.get(label)
     if cost is None:
         return []
-    vectors = "" if cost.vector_bytes is None else f" and {cost.vector_bytes / 1e6:,.1f} MB of vectors"
+    vectors = f"; if you embed them, the vectors take {cost.vector_bytes / 1e6:,.1f} MB" if cost.vector_bytes else ""
     facts = [] if tokens is None else [f"{READ} retrieved chunks have about {tokens:,.0f} tokens"]
     facts.append(f"the index has {count(cost.chunks, 'chunk')}{vectors}")
     if cost.edited is not None and cost.edit_tokens is not None:
@@ -240,13 +240,16 @@ def _retrievers(choice: RetrieverChoice, chosen: str) -> str:
     first, *others = choice.scores
     differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = ", and ".join(f"{by} finds {more_points(more)}{ends_in_points(ci)}" for by, more, ci in differences)
-    queries = f"For queries of {choice.protocol}"
-    sentences = [f"{queries}, with {named}: compared with {_by(first.retriever)}, {compared}."] if others else []
-    for one in choice.readings:
+    protocol = choice.protocol
+    queries = f"With {_ASKED[protocol]} as queries" if protocol in _ASKED else f"Under protocol {protocol}"
+    beside = f"{queries}, on the chunks of {named}: compared with {_by(first.retriever)}, {compared}."
+    sentences = [beside] if others else []
+    what = "definitions" if protocol == "uses" else "lines"
+    for i, one in enumerate(choice.readings):
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
-        ranked = f"{queries}, ranked by {_by(choice.best)}, the first {one.chunks} chunks of {named} have"
-        begins, ends = (ranked, " of the target") if one is choice.readings[0] else (f"The first {one.chunks} have", "")
-        sentences.append(f"{begins} {_percent(one.share)}{ends}{tokens}.")
+        begins = "The" if i else f"{queries} and {_by(choice.best)} as retriever, the"
+        of, ends = ("", "") if i else (f" chunks of {named}", f" of the target {what}")
+        sentences.append(f"{begins} top {one.chunks}{of}{tokens} contain {_percent(one.share)}{ends}.")
     return " ".join(sentences)
 
 
@@ -293,9 +296,8 @@ def _default(recommendation: Recommendation) -> list[str]:
     """Return the answer where nothing was measured: the default, what shows it, and what would be better."""
     default = recommendation.default
     assert default is not None
-    number = _few(recommendation)
-    enough = f"; a choice needs at least {FEWEST_TASKS}"
-    reason = " and ".join(number) + enough if number else "no query to compare them by"
+    few = _few(recommendation)
+    reason = f"{' and '.join(few)}; a choice needs at least {FEWEST_TASKS}" if few else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
     ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
     shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
@@ -375,18 +377,19 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     choice = default.label if default else recommendation.decision and recommendation.decision.choice.name
     best = default or (recommendation.decision.choice if recommendation.decision else None)
     named = "the default" if default else "the choice"
-    beside = f" ({named}: {in_points(best.expected_loss)})" if best else ""
+    beside = f", against {in_points(best.expected_loss)} for {named}" if best else ""
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not measured here, estimated from other repositories"
         size = recommendation.candidates[setup.candidate].size
-        sized = f" (mean chunk size of {BASELINE}:max_nws={size})" if " at " in setup.candidate else ""
-        loss = f"{setup.candidate}{sized}, expected loss {in_points(setup.expected_loss)}{beside}"
-        if setup.candidate == choice:
-            loss = named
+        setting = f"size class {size:,}" if " at " in setup.candidate and size else setup.candidate
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
+        title = f"{setup.framework}{files}: {named}"
+        if setup.candidate != choice:
+            loss = f"expected loss {in_points(setup.expected_loss)}{beside}"
+            title = f"{setup.framework}'s best setting{files} ({setting}): {loss}"
         lines = (setup.imports, f"chunker = {setup.code}", *([setup.use] if setup.use else []))
-        setups.append((f"{setup.framework}{files}: {loss}{unmeasured}", lines))
+        setups.append((f"{title}{unmeasured}", lines))
     return setups
 
 
@@ -488,16 +491,13 @@ def _meanings(recommendation: Recommendation) -> list[str]:
     """Return what the measures of the columns mean: those over all budgets in one note, as few notes are shown."""
     by_measure: dict[str, list[str]] = {}
     for one in recommendation.evidence:
-        by_measure.setdefault(one.measure, []).append(one.protocol)
+        by_measure.setdefault(one.measure, []).append(f"{one.protocol} {one.retriever}")
     named = {measure: " and ".join(dict.fromkeys(names)) for measure, names in by_measure.items()}
-    if len(named) > 1 and all(measure.endswith("_auc") for measure in named):
+    if all(measure.endswith("_auc") for measure in named):
         shares = " or ".join(f"{heading(measure).removesuffix(' found')} ({names})" for measure, names in named.items())
-        over = "averaged over budgets up to 12,000 characters without whitespace"
+        over = "averaged over budgets up to 12,000 non-whitespace characters"
         return [f"scores: share of the target {shares} retrieved, {over}"]
-    return [
-        f"{names}: {(meaning_of(measure) or heading(measure)).replace(': ', ', the ')}"
-        for measure, names in named.items()
-    ]
+    return [f"{names}: {meaning_of(measure) or heading(measure)}" for measure, names in named.items()]
 
 
 def _few(recommendation: Recommendation) -> list[str]:
@@ -519,7 +519,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
     if "commits" in parts:
         sentences.append("The target is the lines that a commit changed, and up to five around each.")
     if GROUP in {question.clustered_by for question in recommendation.evidence}:
-        sentences.append("Files that are targets of the same query form one group.")
+        sentences.append("Files that share a query (such as the same docstring) count as one group.")
     if all(question.measure.endswith("_auc") for question in recommendation.evidence):
         shares = "This share is a mean" if len(parts) == 1 else "These shares are means"
         sentences.append(f"{shares} over budgets of 0 to 12,000 retrieved characters.")
@@ -528,7 +528,7 @@ def _measured(recommendation: Recommendation, label: str) -> str:
 
 def _risk(first: RankedCandidate | Default) -> str:
     lost = in_points(first.expected_loss).replace("point", "percentage point")
-    return f"The expected loss is {lost}: on average, the truly best candidate finds that much more."
+    return f"Expected loss: we estimate that the best candidate, whichever it is, finds {lost} more than this one."
 
 
 def _window(recommendation: Recommendation, label: str) -> list[str]:
@@ -563,12 +563,12 @@ def _close(recommendation: Recommendation) -> str:
     if not parts and most.n_clusters < needed:
         return (
             f"Your queries come from only {cluster_count(most.n_clusters, most.clustered_by)}. With {len(most.means)} "
-            f"candidates, at least {needed} are needed before any difference can be significant."
+            f"candidates to compare, no difference can be significant below {cluster_count(needed, most.clustered_by)}."
         )
-    if not parts:
-        parts.append(
-            "No other candidate differs significantly from the choice (corrected for all pairs of candidates)."
-        )
+    parts = parts or [
+        f"After correction for all pairs of {others + 1} candidates, no difference from the choice is significant, "
+        "not even the largest in the table."
+    ]
     if most.n_clusters < _SMALL:
         parts.append(f"With so few {plural(most.clustered_by)}, a real difference may go unnoticed.")
     return " ".join(parts)

@@ -52,8 +52,11 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     unit = _UNSCORED.get(metrics.protocol.partition("+")[0], "other task")
     tasks = f"{count(unscored, unit)} without a query or target under the protocol"
     left_out = f"not scored: {tasks}" if unscored else ""
-    lines = (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), meaning_of(headline_measure([run])))
-    return "\n".join(filter(None, lines))
+    budget = next((heading(name) for name in shown_measures(metrics) if "_recall@" in name), "") if alone else ""
+    what, _, first = budget.partition("@")
+    at_budget = budget and f"{budget}: share of the target {what} in the first {first} non-whitespace characters"
+    meanings = (meaning_of(headline_measure([run])), at_budget)
+    return "\n".join(filter(None, (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), *meanings)))
 
 
 def shown_measures(metrics: Metrics) -> list[str]:

@@ -19,7 +19,7 @@ LONGEST = 40
 CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
 
-GROUPS_NOTE = "files that are targets of the same query form one group"
+GROUPS_NOTE = "files that share a query count as one group"
 """The note where clusters are groups of files."""
 
 EQUAL = '"equal within" is shown for these files only; rare files with large differences may be missing from the sample'
@@ -109,21 +109,21 @@ def full_outcome_name(verdict: PairVerdict) -> str:
 def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
     undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
-    sizes = {
-        c.primary: c.family
-        for c in comparisons
-        if c.verdict.outcome in undecided and c.ci and not c.ci[0] <= 0 <= c.ci[1]
-    }
-    if not sizes:
+    sizes: dict[bool, int] = {}
+    is_explained = True
+    for c in comparisons:
+        sizes[c.primary] = max(sizes.get(c.primary, 1), c.family)
+        is_explained &= c.verdict.outcome not in undecided or c.ci is None or c.ci[0] <= 0 <= c.ci[1]
+    if is_explained:
         return []
-    many = [
-        f"for {count(sizes[primary], of)} ({whose})"
-        for primary, whose, of in ((True, "the headline", "pair"), (False, "all measures but the headline", "test"))
-        if sizes.get(primary, 1) > 1
+    tests = [
+        f"{sizes[primary]:,} for {whose}"
+        for primary, whose in ((True, "the headline"), (False, "each other measure"))
+        if primary in sizes
     ]
     return [
-        f"p is corrected {' and '.join(['for few files', *many])}; intervals are not, so they can exclude 0 without "
-        "significance"
+        f"p is corrected for few files and for the number of tests ({', '.join(tests)}); intervals are not, so they "
+        "can exclude 0 without significance"
     ]
 
 

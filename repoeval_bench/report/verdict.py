@@ -93,7 +93,7 @@ def verdict(runs: Sequence[RunView], comparisons: Sequence[Comparison] = (), *, 
 def verdict_text(verdict: Verdict, names: Mapping[str, str]) -> str:
     """Say who wins, by how much and how sure that is, of two runs or more; `names` is run id -> what to call it."""
     what, where = heading(verdict.measure), f"under protocol {verdict.protocol}"
-    best, reached = names[verdict.reference.run_id], f"{what} {verdict.reference.mean:.3f}"
+    best, reached = names[verdict.reference.run_id], f"{verdict.reference.mean:.3f} on {what}"
     match verdict.result:
         case Result.NOTHING_FOUND:
             zero = f"the {verdict.over} mean of {what} is 0 for each of them"
@@ -243,16 +243,15 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     """Return what makes the sizes of these chunkers equal, if it is possible: a size that all can take.
 
     >>> _size_remedy(["ast:max_nws=652,min_nws=50,overlap=0,language=auto", "fixed:max_nws=1500,offset=0"])
-    '; for equal sizes, name the chunkers by -c and add --match-size ast:max_nws=652'
+    '; to compare at equal sizes, add --match-size ast:max_nws=652 (runs named by id keep their size)'
     """
     unsized = sorted(spec for spec in chunkers if chunker_size(spec) is None)
     if len({chunker_name(spec) for spec in chunkers}) == 1 or len(unsized) > 1:
         return ""
     first = (unsized or sorted(chunkers))[0]
     is_default = full_spec(chunker_name(first)) == first
-    # Stored runs keep their sizes, so the chunkers have to be named.
     named = chunker_name(first, sized=not is_default)
-    return f"; for equal sizes, name the chunkers by -c and add --match-size {named}"
+    return f"; to compare at equal sizes, add --match-size {named} (runs named by id keep their size)"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

@@ -192,7 +192,7 @@ class DataRequest(Request):
     tests: Annotated[str, Flag(f"What to do with test files: {TESTS_HELP}.", "out|index|all", rare=True)] = "all"
     extensions: Annotated[
         tuple[str, ...] | None,
-        Flag("Of a folder of code, read files with these endings too, such as .rb,.proto.", ".ENDING,…", words=True),
+        Flag("In a folder of code, also read files with these endings, such as .rb,.proto.", ".ENDING,…", words=True),
     ] = None
 
     def data(self) -> DataRequest:

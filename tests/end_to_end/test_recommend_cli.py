@@ -64,7 +64,9 @@ def test_a_folder_becomes_a_pack_and_an_answer(answered):
     assert [reading["chunks"] for reading in one["readings"]] == [5, 10, 20]
     # A run for each candidate and protocol: what the first chunks show is scored from a stored ranking.
     assert len(result["runs"]) == 2 * len(candidates)
-    assert "ranked by BM25, the first 5 chunks of the choice have " in " ".join(result["answer"])
+    assert "With docstrings as queries and BM25 as retriever, the top 5 chunks of the choice (" in " ".join(
+        result["answer"]
+    )
     page = (out / "page.html").read_text()
     assert page.startswith("<!doctype html>")
     head = page[page.index('id="h-answer"') :].partition("</h2>")[0]
@@ -308,7 +310,7 @@ def test_where_nothing_can_be_measured_the_default_is_the_answer(tmp_path, files
     printed = " ".join(done.out.split())
     assert printed.startswith("Use ast:header=stem with chunks of up to ")
     assert said in printed
-    assert "The expected loss is" in printed
+    assert "Expected loss: " in printed
     assert 'make_chunker("ast:max_nws=' in printed
     record = json_of(*words, home=tmp_path)
     assert record["choice"] is None

@@ -91,7 +91,7 @@ def test_a_switch_says_if_its_lead_is_not_significant_among_all_candidates(tmp_p
     alone = result.model_copy(
         update={"evidence": tuple(one.model_copy(update={"worse": frozenset()}) for one in result.evidence)}
     )
-    assert "Among 2 candidates, such a gain can be chance, or come from one file." in answer_lines(alone)[0]
+    assert "the gain is not certain: it may be chance, or due to one file." in answer_lines(alone)[0]
 
 
 def test_the_answer_says_what_it_is_based_on(tmp_path):
@@ -119,7 +119,7 @@ def test_a_loss_has_one_unit_wherever_people_read_it(tmp_path):
     assert {row.name: f"{100 * row.expected_loss:.1f}" for row in record.candidates} == losses
     assert means == {name: f"{mean:.1%}" for name, mean in result.evidence[0].means.items()}
     lost = losses[record.candidates[0].name]
-    assert f"expected loss is {'less than 0.1' if lost == '0.0' else lost} percentage points:" in " ".join(
+    assert f"finds {'less than 0.1' if lost == '0.0' else lost} percentage points more than this one." in " ".join(
         answer_lines(result)
     )
 
@@ -177,7 +177,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
     assert use.startswith("Use ast with chunks of up to 500 characters")
     assert measured.startswith("It finds 88 % of the definitions that the code uses (20 files) and 88 % of the lines")
     assert measured.endswith(
-        "The expected loss is less than 0.1 percentage points: on average, the truly best candidate finds that much more."
+        "the best candidate, whichever it is, finds less than 0.1 percentage points more than this one."
     )
     assert rest[-1] == (
         "The choice is significantly better than 2 of the 2 others under uses by BM25 and 2 under docstring by BM25 "
@@ -223,9 +223,12 @@ def test_a_difference_that_too_few_files_cannot_show_is_not_called_none(tmp_path
     """The smallest p of 6 files is 1/32, and Holm multiplies it by the 3 pairs; with 8 files it is below 0.04."""
     means = {"a": 0.5, "b": 0.5001, "c": 0.4999}
     many = concluded(runs_of(tmp_path / "many", means, spread=0.2))
-    assert answer_lines(many)[-1].startswith("No other candidate differs significantly from the choice (corrected for")
+    assert "for all pairs of 3 candidates, no difference from the choice is significant" in answer_lines(many)[-1]
     few = concluded(runs_of(tmp_path / "few", means, spread=0.2, files=6))
-    assert "Your queries come from only 6 files. With 3 candidates, at least 8 are needed" in answer_lines(few)[-1]
+    assert (
+        "from only 6 files. With 3 candidates to compare, no difference can be significant below 8 files."
+        in answer_lines(few)[-1]
+    )
 
 
 def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
@@ -237,7 +240,7 @@ def test_fewer_than_20_queries_give_the_default_and_what_shows_it(tmp_path):
     assert header.startswith("Each chunk begins with a header: the file's name")
     assert why.startswith(
         "Chunkers cannot be compared on this code: it has 19 queries of uses; a choice needs at least 20. "
-        "The default comes from 40 python repositories, ranked by BM25. The expected loss is "
+        "The default comes from 40 python repositories, ranked by BM25. Expected loss: "
     )
     assert languages.startswith("The code is 80 % python, 20 % rust.")
     assert way_out.endswith("name more of it, or give your own queries with --queries.")

@@ -37,7 +37,7 @@ def test_a_clear_lead_over_all_is_a_win(tmp_path, plain):
     )
     assert (result.record.result, result.reference) == (Result.WINNER, 1)
     assert [(rival.run.name, round(rival.lead, 3)) for rival in result.record.others] == [("b", 0.202), ("d", 0.303)]
-    for piece in ("c wins under protocol context with nDCG@10 0.561", "0.202 [", "0.303 [", "p < 0.0001"):
+    for piece in ("c wins under protocol context with 0.561 on nDCG@10", "0.202 [", "0.303 [", "p < 0.0001"):
         assert piece in result.text
     assert "sign-flip test of the micro mean over 80 queries, in 40 files" in result.tests[0]
 
@@ -47,7 +47,7 @@ def test_a_lead_that_may_be_chance_is_not_a_win(tmp_path, plain):
     noisy = [value + (0.05 if i % 4 < 2 else -0.049) for i, value in enumerate(plain)]
     result = verdict([stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", noisy)])
     assert result.record.result is Result.NOT_SIGNIFICANT
-    assert result.text.startswith("No significant difference under protocol context: c is first with nDCG@10")
+    assert result.text.startswith("No significant difference under protocol context: c is first with 0.")
     assert "ahead of b (p = " in result.text
 
 
@@ -61,7 +61,7 @@ def test_files_that_one_query_asks_for_are_a_group_in_every_sentence(tmp_path, p
     ]
     words = verdict(runs)
     assert "p: sign-flip test of the micro mean over 80 queries, in 9 groups of files" in words.tests[0]
-    assert words.tests[1] == "files that are targets of the same query form one group"
+    assert words.tests[1] == "files that share a query count as one group"
     (pair,) = compare(runs)
     assert "intervals and tests flip the signs of groups of files at random." in comparison_notes([pair])
     assert "when one group of files is left out" in comparison_tables([pair])[0].notes[0]
@@ -100,9 +100,9 @@ def test_equal_means_have_no_first_among_them(tmp_path, plain):
     """A tie is called one, without a lead of nothing."""
     result = verdict([stored_run(tmp_path / "b", plain), stored_run(tmp_path / "c", list(plain))])
     assert result.record.result is Result.TIED
-    assert result.text == "No winner under protocol context: b and c are both first with nDCG@10 0.359."
+    assert result.text == "No winner under protocol context: b and c are both first with 0.359 on nDCG@10."
     three = verdict([stored_run(tmp_path / name, list(plain)) for name in "def"])
-    assert three.text == "No winner under protocol context: d, e and 1 other are first with nDCG@10 0.359."
+    assert three.text == "No winner under protocol context: d, e and 1 other are first with 0.359 on nDCG@10."
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_where_less_is_better_the_lowest_mean_wins(tmp_path, plain):
     assert compared.reversed().verdict.outcome is Outcome.WORSE
     result = verdict(runs)
     assert result.record.result is Result.WINNER
-    assert result.text.startswith("c wins under protocol context with redundancy@10 0.258: it is 0.101 [")
+    assert result.text.startswith("c wins under protocol context with 0.258 on redundancy@10: it is 0.101 [")
     rows = answer_table(runs, result).rows
     assert [(row.cells[1], row.emphasis) for row in rows] == [(("c",), "strong"), (("b",), "worse")]
     choice = choose(runs)
@@ -156,9 +156,13 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     (clear,) = compare(runs)
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
-    assert note.startswith("p is corrected for few files and for 54 pairs (the headline); intervals are not")
+    assert note.startswith(
+        "p is corrected for few files and for the number of tests (54 for the headline); intervals are not"
+    )
     (note,) = adjusted_notes([replace(lost, primary=False), replace(lost, family=1)])
-    assert note.startswith("p is corrected for few files and for 54 tests (all measures but the headline); intervals")
+    assert note.startswith(
+        "p is corrected for few files and for the number of tests (1 for the headline, 54 for each other"
+    )
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
     words = verdict(runs, [near])

@@ -90,7 +90,8 @@ def _written(history: History, questions: CommitQuestions, target: Path, name: s
             beside |= gathered.beside
             facts = {"kind": "git", "commit": window.base.id, "date": window.base.day}
             sources.append(packed_source(window.name, gathered, facts))
-            NOTICES.info(f"{window.name}, {count(len(window.tasks), 'query')}: {gathered.summary}")
+            queries = count(len(window.tasks), "query")
+            NOTICES.info(f"{window.name.replace('@', ' as of ')}, searched by {queries}: {gathered.summary}")
             if window is questions.windows[0] and gathered.unread_note:
                 NOTICES.info(gathered.unread_note)
         write_plain(root / "tasks" / TABLE, dump_commits(questions.tasks))

@@ -38,9 +38,9 @@ MOST_PAIRS = 400
 
 REASONS = {
     "not here": "a shallow or partial clone lacks the parent, a tree or a file",
-    "no code": "no file of code that is read has changed",
+    "no code": "the commit changes no code file in a language that this tool reads",
     "only tests": "only test code has changed",
-    "only new or removed files": "no file of code exists both before and after, besides tests",
+    "only new or removed files": "tests aside, the commit only adds or deletes code files",
     "several files": "more than one file of code has changed, besides tests and files that nearly every commit changes",
     "not read": "the file is generated, minified, above 1 MiB or not UTF-8",
     "too many lines": f"more than {MOST_LINES} lines are removed and added",

@@ -66,7 +66,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "the older tree that is searched has no changed line, or has it more than once in its definition",
+    GONE: "the older code that is searched lacks the changed lines, or has them several times in their definition",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the period has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a period of their own",
@@ -123,9 +123,9 @@ class CommitQuestions:
         files, authors = Counter(one.file for one in commits), Counter(one.author for one in commits)
         insertions = sum(one.is_insertion for one in commits)
         return (
-            f"{count(len(commits), 'query')} from {count(self.seen, 'commit')} ({insertions} only insert lines), in "
-            f"{count(len(files), 'file')} (effective number {_effective(files):.1f}), by "
-            f"{count(len(authors), 'author')} (effective number {_effective(authors):.1f})"
+            f"{count(len(commits), 'query')} from {count(self.seen, 'commit')} ({insertions} of the queries are from "
+            f"commits that only insert lines), in {count(len(files), 'file')} (they count like {_effective(files):.1f} "
+            f"equal ones), by {count(len(authors), 'author')} (like {_effective(authors):.1f})"
         )
 
     @property

@@ -12,7 +12,7 @@ FEW_WORDS, NO_OBJECT, BOT = "fewer than four words", "no object", "bots"
 
 REASONS = {
     "bots": "a program is the author: dependency updates and similar",
-    "reverts": "the commit undoes another, or makes it again",
+    "reverts": "the commit reverts another, or re-applies a reverted one",
     "release": "versions, releases, dependencies, changelogs and licences",
     "documents": "documentation, comments, examples and typos",
     "layout": "formatting, white space and linters",

@@ -73,10 +73,15 @@ def about(benchmark: Benchmark, unread: Mapping[str, int]) -> AboutCode:
         # A JavaScript package ships TypeScript's declaration files too, and is no TypeScript for that.
         declares = file.path.endswith((".d.ts", ".d.mts", ".d.cts"))
         sizes[language] += 0 if declares else count_nws(file.text)
-    # The evidence has the numbers of queries: those of each protocol are others.
-    data = f"{benchmark.name} · {benchmark.searched} · data {benchmark.fingerprint}"
-    code = about_sizes(data, files, sizes, unread)
+    code = about_sizes(_described(benchmark), files, sizes, unread)
     return code.model_copy(update={"tests": benchmark.tests, "test_files": benchmark.test_files})
+
+
+def _described(benchmark: Benchmark) -> str:
+    # The evidence has the numbers of queries: those of each protocol are others.
+    name = benchmark.name if len(benchmark.today) > 1 else next(iter(benchmark.today))
+    name = name.partition("@")[0] if benchmark.is_history else name  # the newest tree is named `gson@2024-02`
+    return f"{name}, {benchmark.searched} (data checksum {benchmark.fingerprint})"
 
 
 def about_sizes(data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> AboutCode:
@@ -144,7 +149,7 @@ def recommend(
     protocols = request.protocols or tuple(tasks)
     code = about(benchmark, unread or {})
     if history and history.benchmark and {*protocols} == {COMMITS}:
-        code = code.model_copy(update={"data": history.benchmark.label})
+        code = code.model_copy(update={"data": _described(history.benchmark)})
     if not protocols:
         return without_runs(code, request, tuple(skipped))
     settings = request.requests(protocols)

@@ -26,8 +26,9 @@ class RecommendRequest(DataRequest):
     chunkers: Annotated[
         tuple[str, ...],
         Flag(
-            "A chunker to try; may be repeated. A spec with a size is tried at that size alone. By default, those "
-            "of this list that are installed.",
+            "A chunker to try; may be repeated. One named with a size, such as ast:max_nws=800, is tried only at that "
+            "size. By default, those of this list that are installed; header=stem puts the file's name and folders "
+            "before each chunk.",
             "SPEC",
             also="-c",
             spelled="--chunker",
@@ -43,8 +44,9 @@ class RecommendRequest(DataRequest):
     sizes: Annotated[
         tuple[Annotated[int, Ge(1)], ...] | None,
         Flag(
-            "Sizes in characters without whitespace, separated by blanks or commas. At each, every chunker whose "
-            "spec sets no size is tuned to the mean chunk of `fixed`.  [default: 500,1000,2000]",
+            "List of sizes, separated by commas or blanks. A size counts non-whitespace characters. At each size, "
+            "chunkers are adjusted until their average chunk is about as large as that of `fixed`.  "
+            "[default: 500,1000,2000]",
             "N,…",
             words=True,
         ),
