@@ -84,7 +84,7 @@ def test_the_fact_by_which_a_difference_varies_most(tmp_path):
     assert hard.difference == pytest.approx(-0.2)
     assert result.furthest == (hard, easy)
     line = comparison_lines(result)[0]
-    ends = ("-0.2000 [-0.2000, -0.1383] (yes)", "+0.3000 [+0.2495, +0.3000] (no)")
+    ends = ("-0.2000 [-0.2000, -0.1383] at yes", "+0.3000 [+0.2495, +0.3000] at no")
     assert all(part in line for part in ("most by hard", *ends))
     assert furthest_apart(even) is None
     assert furthest_apart([replace(easy, ci=None), hard]) is None
