@@ -6,6 +6,7 @@ chunks of a chunker. An executor decides only where a job runs: the stored bytes
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import chain
@@ -64,10 +65,8 @@ def make_runs(
     With `reuse`, stored runs that exactly this code made are used unchanged. The settings have the same chunks and the
     same embedder. A chunker's runs are one job, and its chunks stay in its process.
     """
-    from repoeval_bench.chunkers.together import together  # imports the grammars, which stored runs do not need
-
     retrievers = [parts.make_retriever(setting.request.retriever, home=home) for setting in settings]
-    cutters = together([parts.chunker_under(settings[0].protocol, chunker) for chunker in chunkers])
+    cutters = [parts.chunker_under(settings[0].protocol, chunker) for chunker in chunkers]
     reused: list[dict[RunRequest, RunView]] = []
     jobs: list[list[planning.PlannedRun]] = []
     for cutter in cutters:
@@ -87,10 +86,15 @@ def make_runs(
                         inputs=setting.inputs,
                     )
                 )
-    if any(jobs):
-        store.check_writable(results.out)
     where = suited(executor, settings[0].selected, cutters, retrievers)
-    begun = where.map([partial(_begin, job, results) for job in jobs if job])
+    missing = [job for job in jobs if job]
+    if missing:
+        from repoeval_bench.chunkers.together import together  # imports the grammars, which stored runs do not need
+
+        store.check_writable(results.out)
+        shared = together([job[0].chunker for job in missing])
+        missing = [[replace(run, chunker=one) for run in job] for job, one in zip(missing, shared, strict=True)]
+    begun = where.map([partial(_begin, job, results) for job in missing])
     for runs, job in zip(reused, jobs, strict=True):
         waiting, failed = next(begun) if job else ({}, {})
         # Embedded here and together: a text of several runs is computed once, and the model uses all cores.
