@@ -32,7 +32,7 @@ def runs_command(*, out: Path, as_json: bool) -> None:
     """List the runs in --out, the newest first.
 
     A RUN in any command is a folder, an id, or a part of an id that no other run has. It is also a chunker (ast,
-    fixed:max_nws=800) or an age: latest, @1, @2, … A stored run that `eval` uses again keeps its age.
+    fixed:max_nws=800) or an age: latest, @1, @2, …
 
     Runs that are unfinished or broken are named below the table. To remove a run, delete its folder.
     """

@@ -99,7 +99,8 @@ def staging(out: Path, name: str) -> Iterator[Path]:
 def publish(folder: Path, out: Path) -> Path:
     """Move a run's folder into `out`, and return its folder there; if the same run is there already, that one stays.
 
-    Any other folder of that name, such as the rest of an interrupted run, is replaced.
+    It is then as new as the one just made. Any other folder of that name, such as the rest of an interrupted run, is
+    replaced.
     """
     target = out / folder.name
     with writing_to(out):
@@ -113,6 +114,7 @@ def publish(folder: Path, out: Path) -> Path:
         except OSError:  # the same run is there, perhaps since a moment ago
             if not (target / MANIFEST).is_file():
                 raise
+            (folder / MANIFEST).replace(target / MANIFEST)  # `latest` is the run that was made last
     return target
 
 

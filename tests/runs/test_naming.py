@@ -1,5 +1,7 @@
 """A run is found by every name that the documentation promises, and an ambiguous one lists what it could be."""
 
+from shutil import copytree
+
 import pytest
 
 from repoeval_bench.core.errors import UsageError
@@ -72,6 +74,16 @@ def test_runs_are_counted_from_the_newest(results):
     assert find_run("@39", results).run_id == RUNS[0]
     with pytest.raises(UsageError, match="no run '@40': .* holds 39 runs; the oldest is @39"):
         find_run("@40", results)
+
+
+def test_the_latest_is_the_run_that_was_made_last(evaluated, mirror, tmp_path):
+    """Also where the same run was stored before: `gate latest` tests what `eval` has just printed."""
+    copytree(evaluated, tmp_path / "r")
+    older = stored_runs(tmp_path / "r")[-1]
+    edit(older, "manifest.json", created="2020-01-01T00:00:00+00:00")
+    chunker = older.manifest.config.chunker
+    succeed("eval", "-c", chunker, "--retriever", "bm25", "--source", mirror, "--out", tmp_path / "r")
+    assert find_run("latest", tmp_path / "r").run_id == older.run_id
 
 
 def test_a_spec_fits_the_full_one():
