@@ -1,6 +1,6 @@
 """The evidence of candidates' runs, question by question, and the choice with what it may cost. It runs nothing."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -399,13 +399,14 @@ def conclude(
     candidates: Mapping[str, SizedChunker],
     languages: Mapping[str, float],
     current: str | None = None,
+    tried: Collection[str] = (),
     **facts: Any,
 ) -> Recommendation:
     """Choose the candidate with the least expected loss over the evidence, where it has `FEWEST_TASKS` queries.
 
     Protocols count the same, and within a protocol the retrievers. Evidence with fewer queries is ignored.
-    `languages` are those of the code with their shares, `current` is the label of the candidate that is used now, and
-    `facts` are further fields of the recommendation.
+    `languages` are those of the code with their shares, `current` is the label of the candidate that is used now,
+    `tried` are the names of all chunkers that were tried, and `facts` are further fields of the recommendation.
     """
     enough = [one for one in measured if one.evidence.n_queries >= FEWEST_TASKS]
     few = {one.evidence.protocol: one.evidence.n_queries for one in measured if one not in enough}
@@ -415,7 +416,7 @@ def conclude(
         return with_default(reference_sets, requests, languages=languages, now=now, few=few, **facts)
     posterior = combine([(one.evidence.protocol, one.posterior) for one in enough])
     decision = decide(posterior, seeded())
-    others = _unmeasured(candidates)
+    others = _unmeasured(candidates, tried)
     all_candidates = {**candidates, **{candidate.label: candidate for candidate in others}}
     prior = partial(_prior, reference_sets, next(iter(languages)))
     ranked = _ranked(decision, posterior, enough, all_candidates, others, prior)
@@ -550,9 +551,12 @@ def retrievers_of(runs: Mapping[str, RunView], first: str) -> tuple[RetrieverSco
     )
 
 
-def _unmeasured(candidates: Mapping[str, SizedChunker]) -> list[SizedChunker]:
-    """Return the candidates of frameworks that were not tried here, at the sizes of the others."""
-    measured = {candidate.name for candidate in candidates.values()}
+def _unmeasured(candidates: Mapping[str, SizedChunker], tried: Collection[str] = ()) -> list[SizedChunker]:
+    """Return the candidates of frameworks that were not tried here, at the sizes of the others.
+
+    One that was tried, and failed on the code, has no lines to paste.
+    """
+    measured = {*(candidate.name for candidate in candidates.values()), *tried}
     sizes = sorted({candidate.size for candidate in candidates.values() if candidate.size is not None}) or list(SIZES)
     unmeasured = []
     for row in CHUNKERS:

@@ -82,7 +82,7 @@ def test_a_recommendation_is_of_the_others(ask):
 
 
 def test_a_library_that_refuses_a_file_is_left_out_of_a_recommendation(tmp_path):
-    """There is nothing to repair, so the exit code is 0: as where it does not know a language."""
+    """There is nothing to repair, so the exit code is 0: as where it does not know a language. Its lines fail too."""
     pytest.importorskip("llama_index.core")
     code = checkout(tmp_path / "shop", 30)
     (code / "shop" / "refused.py").write_text(")\n" + (code / "shop" / "part0.py").read_text())
@@ -102,3 +102,4 @@ def test_a_library_that_refuses_a_file_is_left_out_of_a_recommendation(tmp_path)
     result = json_of(*words, *chunkers, home=tmp_path / "home")
     assert {one["name"].partition(" ")[0] for one in result["candidates"]} == {"fixed", "ast"}
     assert [line for line in result["skipped"] if "llama-index failed with ValueError: Could not parse" in line]
+    assert {setup["framework"] for setup in result["setups"]} == {"repoeval-bench", "chonkie", "LangChain"}

@@ -241,7 +241,8 @@ def _also(
     if request.current:
         spec = make_chunker(request.current).spec
         label = next((one.label for of_size in by_size for one in of_size if one.spec == spec), None)
-    return {"current": label, "since": history.since if history and COMMITS in protocols else ""}
+    since = history.since if history and COMMITS in protocols else ""
+    return {"current": label, "since": since, "tried": _tried(request)}
 
 
 def _middle_first(by_size: Sequence[list[SizedChunker]]) -> list[list[SizedChunker]]:
