@@ -26,7 +26,7 @@ PROMISES = {
     "in order": "chunks come in the order of their start, and none twice",
     "nothing lost": "every non-whitespace character is in a chunk",
     "no blanks": "no chunk holds only whitespace, and a blank file gives none",
-    "size": "a chunk of several lines stays within max_nws, with overlap and offset off",
+    "size": "a chunk of several lines stays within max_nws, with options overlap and offset at 0",
     "deterministic": "the same file gives the same chunks, even if others were chunked in between",
     "line ends": "a file with CRLF line ends is split at the same lines",
     "spec": "building a second chunker from this spec gives the same chunker",

@@ -135,7 +135,7 @@ def print_answer(
     names = [run.run_id if run in here else str(run.folder) for run in different]
     report = shell_line(["report", *(() if here and remembered else names)], out=out if here else RESULTS)
     echo("stored in " + "\n          ".join(shown_place(run.folder) for run in different))
-    echo(f"{'' if details else 'every measure, test and note: --details; '}page: {report}")
+    echo(f"{'' if details else 'every measure, test and note: --details; '}HTML page: {report}")
 
 
 def unmade_rows(runner: Runner) -> list[dict[str, str]]:

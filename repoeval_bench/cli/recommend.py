@@ -79,10 +79,10 @@ def recommend_command(
 
     At each size, all chunkers have the same mean chunk size. A chunker named with a size, such as ast:max_nws=800, is
     tried only at that size. All are scored on equal amounts of retrieved text. The answer names a chunker and size, its
-    costs, and how much more the best candidate may find. It includes code to paste for chonkie, LangChain and
-    LlamaIndex.
+    costs and its expected loss: how much more the candidate that is truly best may find. It includes code to paste for
+    chonkie, LangChain and LlamaIndex.
 
-    In a git repository, the queries of search are subjects of commits. Their target is the lines that the commit
+    For search in a git repository, the queries are subjects of commits. Their target is the lines that the commit
     changed, plus up to five around each. With fewer than 60 usable commits, docstrings are the queries, if there are
     20. For small code bases the answer relies mainly on results from other repositories. An answer by BM25 is printed
     before the embedding model begins. After an interruption, the same command continues.
@@ -300,7 +300,7 @@ def _print(
     print_lines(
         [
             *more,
-            f"page: {shell_line(['report'], out=out)}",
+            f"HTML page: {shell_line(['report'], out=out)}",
             f"test the choice against {rival}: {shell_line(['compare', *two_runs], out=out)}",
             *keep,
             f"run the choice alone, on all queries of {first.protocol}: {own_run}",

@@ -31,7 +31,7 @@ def _per_query(run: JudgedRun, k: int | None, value: Callable[[WrittenCompletion
 def exact_match(run: JudgedRun, k: int | None) -> FloatArray:
     """Equality of the completion's lines with the ground truth's.
 
-    Ignores blank lines, spaces around lines, and any lines after as many as the ground truth has.
+    Blank lines and spaces around lines are ignored. Only as many lines are compared as the ground truth has.
     """
 
     def value(done: WrittenCompletion) -> float:

@@ -36,7 +36,7 @@ def copy_note(share: float) -> str:
         return ""
     return (
         f"{100 * share:.1f} % of the target lines are already in the query, which favours larger chunks; "
-        "to avoid this, use --protocol uses, docstring or body"
+        "avoid this by --protocol uses, docstring or body (`list protocols`)"
     )
 
 

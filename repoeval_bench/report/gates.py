@@ -95,7 +95,7 @@ def recheck_sentence(result: Recheck) -> str:
     is_surprising = not pair.is_significant and pair.ci and not pair.ci[0] <= 0 <= pair.ci[1]
     sure = "The difference is significant." if pair.is_significant else "The difference is not significant."
     if carrier := pair.verdict.carrier:
-        sure = f"If one {carrier.kind} is left out, this difference is not significant."
+        sure = f"The difference rests on one {carrier.kind}, without which it is not significant."
     elif is_surprising:
         sure = "Corrected for few files, the difference is not significant; the interval is not corrected."
     way_out = "" if result.holds else " Run recommend again."

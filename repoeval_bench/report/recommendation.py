@@ -164,7 +164,8 @@ def _sure(recommendation: Recommendation) -> str:
     tried = len(_measured_labels(recommendation))
     if is_significant:
         return f" Corrected for all {tried} candidates, the gain is significant."
-    one = "one file or period" if any(one.protocol == "commits" for one in recommendation.evidence) else "one file"
+    of_history = any(one.protocol == "commits" for one in recommendation.evidence)
+    one = "one file or one period of the history" if of_history else "one file"
     doubt = f"Corrected for all {tried} candidates, the gain is not certain: it may be chance, or due to {one}."
     interval = "The interval compares" if len(recommendation.current.gains) == 1 else "Each interval compares"
     return f" {interval} these two alone. {doubt}"
@@ -381,13 +382,11 @@ def setups_to_paste(recommendation: Recommendation) -> list[tuple[str, tuple[str
     alone: dict[str, int] = Counter(setup.framework for setup in recommendation.setups)
     for setup in recommendation.setups:
         unmeasured = "" if setup.measured or default else "; not measured here, estimated from other repositories"
-        size = recommendation.candidates[setup.candidate].size
-        setting = f"size class {size:,}" if " at " in setup.candidate and size else setup.candidate
         files = f" for {setup.language} files" if alone[setup.framework] > 1 else ""
         title = f"{setup.framework}{files}: {named}"
         if setup.candidate != choice:
             loss = f"expected loss {in_points(setup.expected_loss)}{beside}"
-            title = f"{setup.framework}'s best setting{files} ({setting}): {loss}"
+            title = f"{setup.framework}'s best setting{files} ({setup.candidate}): {loss}"
         lines = (setup.imports, f"chunker = {setup.code}", *([setup.use] if setup.use else []))
         setups.append((f"{title}{unmeasured}", lines))
     return setups
@@ -440,7 +439,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
             forms=("table", "page"),
         ),
         number(
-            "tokens per query",
+            f"tokens of {READ} chunks",
             lambda candidate: recommendation.tokens(candidate.name),
             ",.0f",
             missing="",
@@ -472,7 +471,8 @@ def recommendation_table(recommendation: Recommendation, *, details: bool = Fals
     if any(cost.edited is not None for cost in recommendation.costs.values()):
         others = f"commits of {recommendation.edits_elsewhere} other repositories"
         edits = count(recommendation.edits, "edit") if recommendation.edits else others
-        notes.append(f"embedded again: share of a file that must be embedded again after an edit, mean over {edits}")
+        share = "share of a file that must be embedded again after an edit (- if not measured)"
+        notes.append(f"embedded again: {share}, mean over {edits}")
     queries = {one.protocol: count(one.n_queries, "query") for one in recommendation.evidence}
     notes.append(f"scores are means over {', '.join(f'{n} of {name}' for name, n in queries.items())}")
     return table_of(known_columns(recommendation, shown), shown, notes=notes)
@@ -580,8 +580,8 @@ def _largest(recommendation: Recommendation) -> Evidence:
 
 
 def evidence_name(evidence: Evidence) -> str:
-    """Return the questions and their retrievers, in words: `uses by BM25`."""
-    return f"{evidence.protocol} by {_by(evidence.retriever)}"
+    """Return the questions and their retrievers, in words: `uses with BM25`."""
+    return f"{evidence.protocol} with {_by(evidence.retriever)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,12 +6,13 @@ from typing import Any
 
 from repoeval_bench.analysis.comparable import headline_measure, run_names
 from repoeval_bench.analysis.means import headline_means, mean_of_answered
-from repoeval_bench.core.words import count
+from repoeval_bench.core.words import count, plural
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.metrics.measure import ceiling_of
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
 from repoeval_bench.report.text import BETWEEN, LOSSES, heading, meaning_of, short_names
+from repoeval_bench.runs.query_scores import repository_kind
 from repoeval_bench.runs.records import Metrics
 from repoeval_bench.runs.view import RunView
 
@@ -55,7 +56,9 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     budget = next((heading(name) for name in shown_measures(metrics) if "_recall@" in name), "") if alone else ""
     what, _, first = budget.partition("@")
     at_budget = budget and f"{budget}: share of the target {what} in the first {first} non-whitespace characters"
-    meanings = (meaning_of(headline_measure([run])), at_budget)
+    groups = plural(repository_kind(run.scores.clustered_by)) if alone else ""
+    means = groups and f"micro mean: over queries; macro mean: over {groups}"
+    meanings = (meaning_of(headline_measure([run])), at_budget, means)
     return "\n".join(filter(None, (metrics.dataset.label, left_out, BETWEEN.join([*named, *parts]), *meanings)))
 
 

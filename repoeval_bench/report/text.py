@@ -110,20 +110,21 @@ def adjusted_notes(comparisons: Iterable[Comparison]) -> list[str]:
     """Return a note if a difference is not significant although its interval excludes 0; else nothing."""
     undecided = (Outcome.NOT_SIGNIFICANT, Outcome.BORDERLINE)
     sizes: dict[bool, int] = {}
-    is_explained = True
+    is_explained, near = True, ""
     for c in comparisons:
         sizes[c.primary] = max(sizes.get(c.primary, 1), c.family)
         is_explained &= c.verdict.outcome not in undecided or c.ci is None or c.ci[0] <= 0 <= c.ci[1]
+        near = " (borderline: p is near 0.05)" if c.verdict.outcome is Outcome.BORDERLINE else near
     if is_explained:
         return []
     tests = [
         f"{sizes[primary]:,} for {whose}"
-        for primary, whose in ((True, "the headline"), (False, "each other measure"))
+        for primary, whose in ((True, "the headline measure"), (False, "all others together"))
         if primary in sizes
     ]
     return [
-        f"p is corrected for few files and for the number of tests ({', '.join(tests)}); intervals are not, so they "
-        "can exclude 0 without significance"
+        f"p is corrected for the small number of files and for the number of tests ({', '.join(tests)}); intervals are "
+        f"not, so they can exclude 0 without significance{near}"
     ]
 
 

@@ -162,7 +162,9 @@ def _close(verdict: Verdict, names: Mapping[str, str]) -> str:
     text = f"{nearest}." if not rest else f"{nearest}; {_short_list(rest, names)} may be as good too."
     if carried := [rival for rival in verdict.others if rival.verdict.outcome is Outcome.CARRIED]:
         kind = carried[0].verdict.carrier.kind if carried[0].verdict.carrier else "cluster"
-        text += f" If one {kind} is left out, its lead over {_short_list(carried, names)} is not significant."
+        text += (
+            f" Its lead over {_short_list(carried, names)} rests on one {kind}, without which it is not significant."
+        )
     if verdict.significantly_worse:
         text += f" Significantly worse: {_short_list(verdict.significantly_worse, names)}."
     return f"{text} {UNCORRECTED}" if is_surprising else text
@@ -243,7 +245,7 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     """Return what makes the sizes of these chunkers equal, if it is possible: a size that all can take.
 
     >>> _size_remedy(["ast:max_nws=652,min_nws=50,overlap=0,language=auto", "fixed:max_nws=1500,offset=0"])
-    '; to compare at equal sizes, add --match-size ast:max_nws=652 (runs named by id keep their size)'
+    '; to compare at equal sizes, name chunkers by -c and add --match-size ast:max_nws=652'
     """
     unsized = sorted(spec for spec in chunkers if chunker_size(spec) is None)
     if len({chunker_name(spec) for spec in chunkers}) == 1 or len(unsized) > 1:
@@ -251,7 +253,7 @@ def _size_remedy(chunkers: Collection[str]) -> str:
     first = (unsized or sorted(chunkers))[0]
     is_default = full_spec(chunker_name(first)) == first
     named = chunker_name(first, sized=not is_default)
-    return f"; to compare at equal sizes, add --match-size {named} (runs named by id keep their size)"
+    return f"; to compare at equal sizes, name chunkers by -c and add --match-size {named}"
 
 
 def _truncated(runs: Sequence[RunView]) -> list[str]:

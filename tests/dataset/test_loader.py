@@ -30,7 +30,7 @@ def test_the_small_set_loads_whole(mini, notices):
     assert list(benchmark.files) == ["acme_inventory", "northwind_textkit"]
     assert [len(files) for files in benchmark.files.values()] == [4, 5]
     assert len(benchmark.fingerprint) == 12
-    assert notices == ["data from mirror: 18 of 18 tasks, 2 of 2 repositories"]
+    assert notices == ["data from your archives: 18 of 18 tasks, 2 of 2 repositories"]
     assert mini() == benchmark
     assert len(notices) == 1, "a whole set that is there needs no notice"
 

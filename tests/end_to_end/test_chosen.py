@@ -93,7 +93,7 @@ def test_a_choice_holds_unless_its_opponent_is_significantly_better_on_later_com
         (PairVerdict(outcome=Outcome.BETTER), "The difference is significant."),
         (
             PairVerdict(outcome=Outcome.CARRIED, carrier=Carrier(kind="period", name="shop@2021-06", p=0.3)),
-            "If one period is left out, this difference is not significant.",
+            "The difference rests on one period, without which it is not significant.",
         ),
         (
             PairVerdict(outcome=Outcome.NOT_SIGNIFICANT),

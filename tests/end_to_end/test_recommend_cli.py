@@ -91,7 +91,7 @@ def test_the_second_time_prints_words_and_the_last_line_goes_on_over_the_same_ta
     done = succeed("recommend", code, *NARROW, "--out", out, home=out / "home")
     words = " ".join(done.out.split())
     assert all(paragraph in words for paragraph in result["answer"])
-    assert f"page: repoeval-bench report --out {out}" in done.out
+    assert f"HTML page: repoeval-bench report --out {out}" in done.out
     assert result["source"] == str(pack)
     program, *words = shlex.split(done.out.splitlines()[-1].partition(": ")[2])
     assert program == "repoeval-bench"
@@ -113,11 +113,11 @@ def test_what_does_not_fit_into_the_time_is_named(answered, caplog, pack):
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body",), "out": out}
     result = recommend(load_benchmark(pack), **arguments, time_limit=1.0, clock=lambda: next(ticks))
     (late,) = result.skipped
-    assert all(part in late for part in ("body by bm25", "fixed at 200", "ast at 200"))
+    assert all(part in late for part in ("protocol body with bm25", "fixed at 200", "ast at 200"))
     assert {result.candidates[label].size for label in result.evidence[0].means} == {400}
-    assert "2 of 4 runs: body by bm25 at 400; about 30 s left" in caplog.messages
+    assert "2 of 4 runs: protocol body with bm25, size 400; about 30 s left" in caplog.messages
     (so_far,) = [line for line in caplog.messages if line.startswith("best so far: ")]
-    assert so_far == f"best so far: {result.choice.label} (body by bm25, 2 runs)"
+    assert so_far == f"best so far: {result.choice.label} (protocol body with bm25, 2 runs)"
 
 
 @pytest.mark.parametrize(("edits", "left"), [(0.0, [96, 72, 36]), (9.0, [105, 81, 45, 9])])
@@ -141,7 +141,7 @@ def test_what_is_parsed_for_all_runs_is_not_expected_again(answered, caplog, pac
     chunkers = ("fixed", "ast", "recursive", "window")
     arguments = {"chunkers": chunkers, "sizes": (200, 400), "protocols": ("body",), "retrievers": ("bm25",)}
     recommend(load_benchmark(pack), **arguments, out=out, clock=lambda: next(ticks))
-    assert "4 of 8 runs: body by bm25 at 400; about 4 s left" in caplog.messages
+    assert "4 of 8 runs: protocol body with bm25, size 400; about 4 s left" in caplog.messages
 
 
 def test_the_time_of_edits_grows_with_their_characters():
@@ -278,7 +278,7 @@ def test_the_answer_without_a_model_comes_before_a_text_is_embedded(answered, pa
     assert [one.retriever for one in stored.evidence] == ["bm25", "bm25"]
     whole = recommend(benchmark, **arguments)
     # The time left is not known while texts of another protocol are still to be embedded.
-    by_model = [line for line in caplog.messages if " by dense" in line and " runs: " in line]
+    by_model = [line for line in caplog.messages if " with dense" in line and " runs: " in line]
     assert [" left" in line for line in by_model] == [False, False, True, False]
     assert recommended(tmp_path / "out") == whole
     assert {run for one in stored.evidence for run in one.runs.values()} < set(whole.runs)

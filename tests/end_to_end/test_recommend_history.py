@@ -116,6 +116,7 @@ def test_the_first_sentence_says_if_switching_is_worth_it(answered):
     _, result, _ = answered
     current = result["current"]
     assert current["label"] == CURRENT
+    assert re.search(r", \d+ periods? of its history \(data checksum ", result["data"])
     first, *_ = result["answer"]
     assert first.startswith((f"Switch from {CURRENT} to ", f"Stay with {CURRENT}: "))
     if current["gains"]:

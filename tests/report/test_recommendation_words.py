@@ -180,7 +180,7 @@ def test_the_action_comes_first_then_the_evidence_and_the_risk(tmp_path):
         "the best candidate, whichever it is, finds less than 0.1 percentage points more than this one."
     )
     assert rest[-1] == (
-        "The choice is significantly better than 2 of the 2 others under uses by BM25 and 2 under docstring by BM25 "
+        "The choice is significantly better than 2 of the 2 others under uses with BM25 and 2 under docstring with BM25 "
         "(corrected for all pairs of candidates)."
     )
     assert result.choice.name == "ast"
@@ -316,4 +316,4 @@ def test_without_commits_the_cost_of_an_edit_is_that_of_other_repositories(tmp_p
     words = " ".join(answer_lines(answer))
     assert "After an edit, about 15 % of the file is embedded again (mean of 25 other repositories" in words
     (note,) = (note for note in recommendation_table(answer).notes if note.startswith("embedded again"))
-    assert note.endswith("over commits of 25 other repositories")
+    assert note.endswith(" (- if not measured), mean over commits of 25 other repositories")

@@ -197,3 +197,4 @@ def test_tasks_that_the_protocol_leaves_out_are_counted_beside_those_it_scores(t
     title = title_of_scores(run, alone=False)
     assert said in title
     assert ("not scored" in title) == bool(unscored)
+    assert title_of_scores(run, alone=True).endswith("\nmicro mean: over queries; macro mean: over repositories")

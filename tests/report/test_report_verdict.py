@@ -157,14 +157,16 @@ def test_a_difference_that_adjusting_takes_away_is_explained(tmp_path, plain):
     lost = replace(clear, family=54, verdict=PairVerdict(outcome=Outcome.NOT_SIGNIFICANT))
     (note,) = adjusted_notes([clear, lost])
     assert note.startswith(
-        "p is corrected for few files and for the number of tests (54 for the headline); intervals are not"
+        "p is corrected for the small number of files and for the number of tests (54 for the headline measure); "
     )
     (note,) = adjusted_notes([replace(lost, primary=False), replace(lost, family=1)])
     assert note.startswith(
-        "p is corrected for few files and for the number of tests (1 for the headline, 54 for each other"
+        "p is corrected for the small number of files and for the number of tests (1 for the headline measure, "
+        "54 for all others together)"
     )
     assert adjusted_notes([clear]) == []
     near = replace(clear, verdict=PairVerdict(outcome=Outcome.BORDERLINE))
+    assert adjusted_notes([near])[0].endswith("without significance (borderline: p is near 0.05)")
     words = verdict(runs, [near])
     assert words.text.startswith("Borderline under protocol context: c is first")
     assert words.text.endswith("(corrected p < 0.0001). The interval is not corrected.")

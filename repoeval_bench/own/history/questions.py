@@ -55,7 +55,7 @@ NOT_HERE, FIRST = "not here", "only new or removed files"
 MERGE, SAME, GONE, OF_FILE, OF_WINDOW, OLDER = (
     "merges",
     "same subject",
-    "changed lines gone in the base",
+    "changed lines not found",
     "most of a file",
     "most of a period",
     "older than the periods",
@@ -66,7 +66,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "the older code that is searched lacks the changed lines, or has them several times in their definition",
+    GONE: "in the older code that is searched, no changed line is exactly once in its definition",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the period has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a period of their own",
@@ -124,8 +124,9 @@ class CommitQuestions:
         insertions = sum(one.is_insertion for one in commits)
         return (
             f"{count(len(commits), 'query')} from {count(self.seen, 'commit')} ({insertions} of the queries are from "
-            f"commits that only insert lines), in {count(len(files), 'file')} (they count like {_effective(files):.1f} "
-            f"equal ones), by {count(len(authors), 'author')} (like {_effective(authors):.1f})"
+            f"commits that only insert lines), in {count(len(files), 'file')}, by {count(len(authors), 'author')}; as "
+            f"some have more queries than others, these count like {_effective(files):.1f} files and "
+            f"{_effective(authors):.1f} authors with equal numbers of queries"
         )
 
     @property

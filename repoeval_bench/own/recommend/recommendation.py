@@ -81,7 +81,8 @@ def _described(benchmark: Benchmark) -> str:
     # The evidence has the numbers of queries: those of each protocol are others.
     name = benchmark.name if len(benchmark.today) > 1 else next(iter(benchmark.today))
     name = name.partition("@")[0] if benchmark.is_history else name  # the newest tree is named `gson@2024-02`
-    return f"{name}, {benchmark.searched} (data checksum {benchmark.fingerprint})"
+    searched = f"{benchmark.searched} of its history" if benchmark.is_history else benchmark.searched
+    return f"{name}, {searched} (data checksum {benchmark.fingerprint})"
 
 
 def about_sizes(data: str, files: Mapping[str, int], sizes: Mapping[str, int], unread: Mapping[str, int]) -> AboutCode:
@@ -316,14 +317,18 @@ class _Progress:
         more = +self._more
         times = [(self._seconds.get(one.retriever), number * self._work[one]) for one, number in more.items()]
         sizes = ", ".join(dict.fromkeys(f"{candidate.size:,}" for candidate in of_size if candidate.size))
-        where, left = f" at {sizes}" if sizes else "", ""
+        where, left = f", size {sizes}" if sizes else "", ""
         if (more or self._at_end >= 1) and not self._to_embed and all(seconds is not None for seconds, _ in times):
             runs = sum((seconds or 0) * number for seconds, number in times)
             left = f"; about {runs + self._at_end:,.0f} s left"
         done = self._total - more.total()
-        NOTICES.info(f"{done} of {self._total} runs: {setting.protocol} by {retriever}{where}{left}")
+        NOTICES.info(f"{done} of {self._total} runs: {_place(setting)}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
-            NOTICES.info(f"best so far: {label} ({setting.protocol} by {retriever}, {count(done, 'run')})")
+            NOTICES.info(f"best so far: {label} ({_place(setting)}, {count(done, 'run')})")
+
+
+def _place(setting: RunRequest) -> str:
+    return f"protocol {setting.protocol} with {setting.retriever}"
 
 
 class _Answering:
@@ -354,7 +359,7 @@ class _Answering:
     def gather(self, settings: Sequence[RunRequest], deadline: float | None, progress: _Progress) -> None:
         """Add each setting's runs; each run that was not made is counted, and a line says why."""
         for setting in settings:
-            name = f"{setting.protocol} by {setting.retriever}"
+            name = _place(setting)
             runner = self._runner_of[setting]
             coming = runner.runs_of(setting, reuse=True)
             for of_size in self._in_turn:
@@ -412,7 +417,7 @@ class _Answering:
 
 def _say_first(first: Recommendation, to_come: int) -> None:
     """Print the answer of the runs without vectors, before the first text is embedded."""
-    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" by ")[2] for one in first.evidence))
+    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" with ")[2] for one in first.evidence))
     lines = [f"The answer by {by}; {count(to_come, 'run')} by the embedding model will follow:"]
     for line in [*lines, *answer_lines(first), *setup_lines(first)]:
         NOTICES.info(line)
