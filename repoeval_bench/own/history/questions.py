@@ -66,7 +66,7 @@ REASONS = {
     **subjects.REASONS,
     **changes.REASONS,
     SAME: "a newer query has the same words",
-    GONE: "in the older code that is searched, no changed line is exactly once in its definition",
+    GONE: "no changed line occurs exactly once in its definition in the older code that is searched",
     OF_FILE: "the file has the most queries that one may have",
     OF_WINDOW: "the period has the most queries that one may have",
     OLDER: "too few are left before the oldest base for a period of their own",
@@ -124,9 +124,9 @@ class CommitQuestions:
         insertions = sum(one.is_insertion for one in commits)
         return (
             f"{count(len(commits), 'query')} from {count(self.seen, 'commit')} ({insertions} of the queries are from "
-            f"commits that only insert lines), in {count(len(files), 'file')}, by {count(len(authors), 'author')}; as "
-            f"some have more queries than others, these count like {_effective(files):.1f} files and "
-            f"{_effective(authors):.1f} authors with equal numbers of queries"
+            f"commits that only insert lines), in {count(len(files), 'file')}, by {count(len(authors), 'author')}; "
+            f"some files and authors have more queries than others, so they count like {_effective(files):.1f} files "
+            f"and {_effective(authors):.1f} authors with equal numbers"
         )
 
     @property

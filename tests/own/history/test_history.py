@@ -433,7 +433,7 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
     questions, benchmark = result
     answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
     assert "left out: " in answer.out
-    assert re.search(r", these count like [\d.]+ files and [\d.]+ authors with equal numbers of queries", answer.err)
+    assert re.search(r", so they count like [\d.]+ files and [\d.]+ authors with equal numbers\n", answer.err)
     assert answer.out.endswith(f"choose a chunker on this pack: repoeval-bench recommend {tmp_path / 'pack'}\n")
     pack = Pack.find(str(tmp_path / "pack"))
     level = pack.content.levels["commits"]
