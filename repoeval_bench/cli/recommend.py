@@ -79,8 +79,8 @@ def recommend_command(
 
     At each size, all chunkers have the same mean chunk size. A chunker named with a size, such as ast:max_nws=800, is
     tried only at that size. All are scored on equal amounts of retrieved text. The answer names a chunker and size, its
-    costs and its expected loss: how much more the candidate that is truly best may find. It includes code to paste for
-    chonkie, LangChain and LlamaIndex.
+    costs and its expected loss: our estimate of how much more the truly best candidate finds. It includes code to paste
+    for chonkie, LangChain and LlamaIndex.
 
     For search in a git repository, the queries are subjects of commits. Their target is the lines that the commit
     changed, plus up to five around each. With fewer than 60 usable commits, docstrings are the queries, if there are

@@ -120,7 +120,7 @@ def _current(recommendation: Recommendation, size: str) -> list[str]:
         return [f"Switch from {current.label} to {named}. {finds}{_sure(recommendation)}", *_headed(current)]
     return [
         f"Stay with {current.label}: the best candidate is not shown to find more on your code.",
-        f"On your code and other repositories together, the best candidate is {named}: the choice below. "
+        f"On your code and other repositories together, the best candidate (called the choice below) is {named}. "
         f"On your code, in the same amount of retrieved text, it finds {gains}.{takes}",
         *_headed(current),
     ]

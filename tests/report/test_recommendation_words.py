@@ -76,6 +76,10 @@ def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begin
     if result.current.gains:
         if stays:
             assert written.opponent == result.candidates["ast at 500"].spec
+            assert (
+                "the best candidate (called the choice below) is ast with chunks of up to 500 "
+                in answer_lines(result)[1]
+            )
         (gain,) = result.current.gains
         assert gain.difference == pytest.approx(result.mean("ast at 500") - result.mean("fixed at 500"))
         low, high = gain.ci
