@@ -128,8 +128,9 @@ def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, capl
     ticks = iter([0.0, 24.0, 48.0, 84.0, 120.0])
     arguments = BOTH | {"sizes": (200, 400), "protocols": ("body", "docstring"), "out": out}
     recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
-    said = [re.search(r"about (\d+) s left", line) for line in caplog.messages if " of 8 runs: " in line]
+    said = [re.search(r"about (\d+) s left(.*)", line) for line in caplog.messages if " of 8 runs: " in line]
     assert [int(match[1]) for match in said if match] == left
+    assert [match[2] for match in said if match] == ["", "", "", " to measure edits"][: len(left)]
 
 
 def test_what_is_parsed_for_all_runs_is_not_expected_again(answered, caplog, pack, monkeypatch):

@@ -320,7 +320,7 @@ class _Progress:
         where, left = f", size {sizes}" if sizes else "", ""
         if (more or self._at_end >= 1) and not self._to_embed and all(seconds is not None for seconds, _ in times):
             runs = sum((seconds or 0) * number for seconds, number in times)
-            left = f"; about {runs + self._at_end:,.0f} s left"
+            left = f"; about {runs + self._at_end:,.0f} s left{'' if more else ' to measure edits'}"
         done = self._total - more.total()
         NOTICES.info(f"{done} of {self._total} runs: {_place(setting)}{where}{left}")
         if is_first and more and (label := self._choose(setting)):
