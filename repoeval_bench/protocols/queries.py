@@ -35,7 +35,7 @@ def copy_note(share: float) -> str:
     if share < LARGE:
         return ""
     return (
-        f"{100 * share:.1f} % of the target lines are already in the query, which favours larger chunks; "
+        f"query and target overlap by {100 * share:.1f} % of the target lines, which favours larger chunks; "
         "avoid this by --protocol uses, docstring or body (`list protocols`)"
     )
 
