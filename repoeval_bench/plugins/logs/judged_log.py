@@ -140,13 +140,13 @@ def effective_size(sample: Sample) -> float | None:
 
     if sample.n_clusters < 2:
         return None
-    n, p, error = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
+    n, p, ((error,), df) = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
     # If all answers are equal, their spread is not known, and each cluster counts once.
     if not 1e-12 < p < 1 - 1e-12:
         return float(sample.n_clusters)
     # At least 1: clustered answers never count for more than independent ones.
-    design_effect = max(1.0, float(error.error[0]) ** 2 * (n - 1) / (p * (1 - p)))
-    quantiles = stdtrit(np.array([n - 1, error.df]), 1 - _TAIL)
+    design_effect = max(1.0, float(error) ** 2 * (n - 1) / (p * (1 - p)))
+    quantiles = stdtrit(np.array([n - 1, df]), 1 - _TAIL)
     return float(n / design_effect * (quantiles[0] / quantiles[1]) ** 2)
 
 
