@@ -51,8 +51,6 @@ def compare(
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
     # All are tested whatever is named, so what a user asks to see changes no verdict.
     named = shared_measures(distinct, measures)
-    if not named:
-        raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
     every = [*dict.fromkeys((*named, *shared_measures(distinct)))]
     every.sort(key=lambda measure: measure != primary)  # tables, CSV and Python begin with what decides

@@ -139,8 +139,6 @@ def shrink(
     `names` are those of the columns, each once.
     """
     k = len(names)
-    if len(set(names)) < k:
-        raise UsageError("a candidate is named twice; give each a name of its own")
     own = _centred(sample.mean())
     expected = _centred(prior.mean)
     covariance = smoothed_covariance(sample, prior.noise)
