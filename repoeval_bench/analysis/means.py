@@ -43,11 +43,9 @@ def mean_of_answered(run: RunView, measure: str) -> float:
 
 
 def headline_means(run: RunView, measures: Sequence[str]) -> dict[str, tuple[float, Interval]]:
-    """Return the stored headline mean of each measure that the run has, with its 95 % interval."""
+    """Return the stored headline mean of each measure that the run has, one at least, with its 95 % interval."""
     scores, stored = run.scores, run.metrics.over(run.metrics.headline)
     names = [name for name in measures if name in scores.values]
-    if not names:
-        return {}
     _, intervals = mean_intervals(scores.table(names), scores.clusters, scores.repos, run.metrics.headline)
     return {name: (stored[name], ci) for name, ci in zip(names, intervals, strict=True)}
 

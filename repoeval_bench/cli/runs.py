@@ -47,10 +47,7 @@ def runs_command(*, out: Path, as_json: bool) -> None:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [
-        [row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]]
-        for row in rows
-    ]
+    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"]), row["created"]] for row in rows]
     notes = [f"{count(len(unfinished), 'run')} not finished, broken, or of another version:"] if unfinished else []
     notes = [line for row in rows for line in row.get("notes", ())] + notes
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
@@ -65,7 +62,7 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         return _unfinished_row(run.run_id, run.manifest.created, unfinished[run.run_id])
     metrics = run.metrics
     # An imported run has no protocol with a headline: like other commands, this takes the first measure of its scores.
-    measure = headline_measure([run]) if metrics.micro else None
+    measure = headline_measure([run])
     return {
         "run_id": run.run_id,
         "chunker": metrics.chunker,
@@ -74,8 +71,8 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "embedder": metrics.embedder,
         "data": metrics.dataset.label,
         "measure": measure,
-        "score": metrics.over(metrics.headline).get(measure) if measure else None,
-        "notes": unanswered_notes([run]) if measure else [],
+        "score": metrics.over(metrics.headline)[measure],
+        "notes": unanswered_notes([run]),
         "created": run.manifest.created,
     }
 

@@ -69,11 +69,6 @@ class Leaderboard:
     entries: tuple[RankedRun, ...]
     choice: Choice | None
 
-    @property
-    def runs(self) -> tuple[RunView, ...]:
-        """The runs of the entries, in their order."""
-        return tuple(entry.run for entry in self.entries)
-
 
 @dataclass(frozen=True, slots=True)
 class Leaderboards:
@@ -81,11 +76,6 @@ class Leaderboards:
 
     ranked: tuple[Leaderboard, ...]
     not_ranked: dict[str, str]
-
-    @property
-    def n_runs(self) -> int:
-        """The number of ranked runs."""
-        return sum(len(leaderboard.entries) for leaderboard in self.ranked)
 
 
 def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
@@ -211,7 +201,8 @@ def _table(leaderboard: Leaderboard) -> table.Table:
 
 def summary(leaderboards: Leaderboards) -> str:
     """Return one line: how many runs are ranked on how many leaderboards, and how many folders are not ranked."""
-    line = f"{count(leaderboards.n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
+    n_runs = sum(len(leaderboard.entries) for leaderboard in leaderboards.ranked)
+    line = f"{count(n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
     return line + (f"; {count(len(leaderboards.not_ranked), 'folder')} not ranked" if leaderboards.not_ranked else "")
 
 
