@@ -17,11 +17,6 @@ Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
 
 
-def _negative(ends: Interval) -> Interval:
-    # 0 - x, for -x has a minus before a zero.
-    return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
-
-
 class Outcome(StrEnum):
     """The outcome of the test of a pair of runs.
 
@@ -154,12 +149,13 @@ class MeanDifference:
 
     def reversed(self) -> Self:
         """The same of baseline - treatment."""
+        # 0 - x, for -x has a minus before a zero.
         return replace(
             self,
             baseline=self.treatment,
             treatment=self.baseline,
             difference=0.0 - self.difference,
-            ci=_negative(self.ci),
+            ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
         )
 
 

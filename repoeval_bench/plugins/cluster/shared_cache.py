@@ -7,8 +7,9 @@ their seals; `.keys` has the keys again. The database of a cache is never in suc
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ ENTRIES = 4096
 _KEYS, _BLOCK = ".keys", ".block"
 
 KEY_BYTES = 32
+
+_Content = TypeVar("_Content")
 
 
 class BrokenBlockError(Exception):
@@ -128,33 +131,24 @@ class SharedVectorCache(VectorCache):
             return []
         for name in block_names(self._store):
             if name not in self._heads:
-                self._heads[name] = self._heads_of(name)
+                self._heads[name] = _heads(self._sound(read_keys, name) or [])
         requested = _heads(keys)
         hits = np.zeros(len(keys), dtype=bool)
         for name, heads in self._heads.items():
             if (hit := np.isin(requested, heads)).any():
                 hits |= hit
-                self._take_block(name)
+                super().write(self._sound(read_block, name) or {})
                 self._heads[name] = _heads([])  # the whole block is in this cache now
         return [key for key, hit in zip(keys, hits, strict=True) if hit]
 
-    def _heads_of(self, name: str) -> NDArray[np.uint64]:
+    def _sound(self, read: Callable[[ObjectStore, str], _Content], name: str) -> _Content | None:
+        """Read a block or its keys; None, with a notice, where it is broken or gone."""
         try:
-            return _heads(read_keys(self._store, name))
+            return read(self._store, name)
         except (BrokenBlockError, FileNotFoundError) as error:
-            self._broken(name, error)
-            return _heads([])
-
-    def _take_block(self, name: str) -> None:
-        try:
-            values = read_block(self._store, name)
-        except (BrokenBlockError, FileNotFoundError) as error:
-            self._broken(name, error)
-        else:
-            super().write(values)
-
-    def _broken(self, name: str, error: Exception) -> None:
-        NOTICES.info(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")
+            where = f"block {name} of {self._store.url}"
+            NOTICES.info(f"note: {where} is left out ({error}); what it held is computed again")
+            return None
 
 
 def _heads(keys: list[bytes]) -> NDArray[np.uint64]:
