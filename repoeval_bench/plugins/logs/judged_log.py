@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray
-from repoeval_bench.analysis.statistics import Sample, intervals, robust_error, seeded
+from repoeval_bench.analysis.statistics import Sample, mean_intervals, robust_error
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import measure_of, score_run
@@ -122,9 +122,8 @@ class Statistic:
 
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
     """Return the mean over queries with its interval by sign flips of clusters."""
-    sample = Sample.micro(values, clusters)
-    (ci,) = intervals(sample, seeded())
-    return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
+    (mean,), (ci,) = mean_intervals(values, clusters, clusters, "micro")
+    return Statistic(name, "mean", mean, ci=ci, n=len(values))
 
 
 _TAIL = 0.025

@@ -138,7 +138,9 @@ def log_rows(
     for query_id, ranking in run.rankings.items():
         topk = []
         for rank, (chunk_id, score) in enumerate(ranking, start=1):
-            place = {} if places is None else _place(path, chunk_id, places)
+            if places is not None and chunk_id not in places:
+                raise not_in_corpus(path, chunk_id)
+            place = {} if places is None else places[chunk_id].model_dump(exclude_none=True)
             topk.append(Retrieved(**{"chunk_id": chunk_id, **place, "rank": rank, "score": score}))
         yield (
             0,
@@ -151,12 +153,6 @@ def log_rows(
                 chunker=ChunkerOfLog(algo=NOT_STATED, parameters={}),
             ),
         )
-
-
-def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
-    if chunk_id not in places:
-        raise not_in_corpus(path, chunk_id)
-    return places[chunk_id].model_dump(exclude_none=True)
 
 
 def not_in_corpus(log: Path, chunk_id: str) -> LogError:
