@@ -10,9 +10,6 @@ from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.runs.query_scores import DIGITS, QueryScores
 from repoeval_bench.runs.records import Headline
 
-# Clusters whose absence is tested: those without which the evidence is weakest, or all where all flips are made.
-CANDIDATES = EXACT_CLUSTERS
-
 # The limit of a test without a cluster, which Monte-Carlo error alone blurs.
 _LIMIT = (ALPHA, ALPHA)
 
@@ -110,7 +107,8 @@ def influence(
     parts = sample.parts()[0][:, 0] * np.sign(mean)
     squares = np.square(parts)
     z = (parts.sum() - parts) / np.sqrt(np.maximum(squares.sum() - squares, np.finfo(float).tiny))
-    tested = np.argsort(z)[:CANDIDATES].tolist()
+    # Those without which the evidence is weakest, or all where all flips are made.
+    tested = np.argsort(z)[:EXACT_CLUSTERS].tolist()
     columns = np.column_stack([_strict_parts(_without(sample, i)) for i in tested])
     tests = _tests(columns, [factor] * len(tested), rng())
     without_each = [(names[i], float(pull[i]), p) for i, p in zip(tested, tests, strict=True)]
