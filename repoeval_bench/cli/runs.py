@@ -71,7 +71,7 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "embedder": metrics.embedder,
         "data": metrics.dataset.label,
         "measure": measure,
-        "score": metrics.over(metrics.headline)[measure],
+        "score": metrics.over(metrics.headline).get(measure),
         "notes": unanswered_notes([run]),
         "created": run.manifest.created,
     }
