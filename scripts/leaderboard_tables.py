@@ -59,7 +59,7 @@ class Sized:
 
     def __init__(self, board: Leaderboard) -> None:
         self.board = board
-        self.runs = {entry.run_id: entry.run for entry in board.entries}
+        self.runs = {run.run_id: run for run in board.runs}
         self.baselines = self._baselines()
         self.sizes = {run_id: self._size(run) for run_id, run in self.runs.items()}
         labels = {run_id: _label(run.metrics.chunker, self.sizes[run_id]) for run_id, run in self.runs.items()}
@@ -166,7 +166,7 @@ def frontier_rows(sized: Sized) -> Iterator[Row]:
     ratio = stored_tokens_per_nws(board.runs[0].folder)
     for budget in BUDGETS:
         name = f"{recall}@{budget}"
-        means = {entry.run_id: entry.run.metrics.over(board.over).get(name) for entry in board.entries}
+        means = {run.run_id: run.metrics.over(board.over).get(name) for run in board.runs}
         if None in means.values():
             continue
         best = max(board.runs, key=lambda run: means[run.run_id] or 0.0)
@@ -293,7 +293,7 @@ def main() -> None:
     checked = leaderboards_of(arguments.results)
     for name, reason in checked.not_ranked.items():
         print(f"not ranked: {name}: {reason}")
-    runs = list({entry.run_id: entry.run for board in checked.ranked for entry in board.entries}.values())
+    runs = list({run.run_id: run for board in checked.ranked for run in board.runs}.values())
     lines = arguments.updates.read_text(encoding="utf-8").splitlines() if arguments.updates else []
     arguments.output.mkdir(parents=True, exist_ok=True)
     for name, content in tables(runs, [json.loads(line) for line in lines]).items():

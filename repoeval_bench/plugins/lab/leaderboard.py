@@ -69,6 +69,11 @@ class Leaderboard:
     entries: tuple[RankedRun, ...]
     choice: Choice | None
 
+    @property
+    def runs(self) -> tuple[RunView, ...]:
+        """The runs of the entries, in their order."""
+        return tuple(entry.run for entry in self.entries)
+
 
 @dataclass(frozen=True, slots=True)
 class Leaderboards:
