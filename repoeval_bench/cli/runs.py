@@ -47,7 +47,10 @@ def runs_command(*, out: Path, as_json: bool) -> None:
         print_json(rows)
         return
     columns = [*map(spec_column, ("run", "id")), *figures("score", missing=""), *map(spec_column, ("measure", "made"))]
-    shown = [[row["run"], row["run_id"], row["score"], heading(row["measure"]), row["created"]] for row in rows]
+    shown = [
+        [row["run"], row["run_id"], row["score"], heading(row["measure"] or "nothing scored"), row["created"]]
+        for row in rows
+    ]
     notes = [f"{count(len(unfinished), 'run')} not finished, broken, or of another version:"] if unfinished else []
     notes = [line for row in rows for line in row.get("notes", ())] + notes
     print_table(make_table(columns, shown, notes=[*notes, *(f"  {name}: {why}" for name, why in unfinished.items())]))
@@ -62,7 +65,7 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         return _unfinished_row(run.run_id, run.manifest.created, unfinished[run.run_id])
     metrics = run.metrics
     # An imported run has no protocol with a headline: like other commands, this takes the first measure of its scores.
-    measure = headline_measure([run])
+    measure = headline_measure([run]) if metrics.micro else None
     return {
         "run_id": run.run_id,
         "chunker": metrics.chunker,
@@ -71,8 +74,8 @@ def _row(run: RunView, unfinished: Mapping[str, str]) -> dict[str, Any]:
         "embedder": metrics.embedder,
         "data": metrics.dataset.label,
         "measure": measure,
-        "score": metrics.over(metrics.headline).get(measure),
-        "notes": unanswered_notes([run]),
+        "score": metrics.over(metrics.headline).get(measure) if measure else None,
+        "notes": unanswered_notes([run]) if measure else [],
         "created": run.manifest.created,
     }
 
