@@ -157,7 +157,7 @@ def print_intervals(samples: int, real: Stored | None) -> None:
                 sample = drawn.sample(differences(rng, drawn, pools), over)
                 result = flip_signs(*sample.parts(), rng, flips=FLIPS)
                 covered += int(((result.low <= 0) & (result.high >= 0)).sum())
-                error = float(np.sqrt(np.mean(robust_error(sample).error ** 2)))
+                error = float(np.sqrt(np.mean(robust_error(sample)[0] ** 2)))
                 passed += [int((result.low + above * error >= 0).sum()) for above in ABOVE]
                 swapped += [int((result.high - above * error <= 0).sum()) for above in SWAPPED]
                 low, high = strict_ends(sample.mean(), (result.low, result.high), effective_clusters(sample))

@@ -33,16 +33,12 @@ def run_names(runs: Sequence[RunView]) -> list[str]:
     """A name for each run: its label, else what differs (chunker, embedder, retriever), else its id or folder."""
     differing = [part for part in PARTS if len({getattr(run.metrics, part) for run in runs}) > 1]
     names = [
-        run.label or " · ".join(_named(part, getattr(run.metrics, part)) for part in differing or PARTS[:1])
+        run.label or " · ".join(getattr(run.metrics, part) or f"no {part}" for part in differing or PARTS[:1])
         for run in runs
     ]
     if len(set(names)) < len(runs):
         names = [run.label or run.run_id for run in runs]
     return names if len(set(names)) == len(runs) else [str(run.folder) for run in runs]
-
-
-def _named(part: str, value: str | None) -> str:
-    return value or f"no {part}"
 
 
 def shared_measures(runs: Sequence[RunView], names: str | Sequence[str] = ()) -> list[str]:
@@ -98,17 +94,17 @@ def check_comparable(pairs: Iterable[tuple[RunView, RunView]]) -> None:
     That is the same protocol, data, queries and depth.
     """
     # The later run of a pair is reported once, beside the first run that it differs from.
-    unlike_runs: dict[object, tuple[str, list[str]]] = {}
+    unlike: dict[object, list[str]] = {}
     for baseline, run in pairs:
-        if unlike_runs.keys().isdisjoint({baseline.folder, run.folder}) and (unlike := _differences(baseline, run)):
-            unlike_runs[run.folder] = (f"{baseline.run_id} and {run.run_id}", unlike)
-    if not unlike_runs:
+        if unlike.keys().isdisjoint({baseline.folder, run.folder}) and (phrases := _differences(baseline, run)):
+            unlike[run.folder] = [f"{baseline.run_id} and {run.run_id}: {phrase}" for phrase in phrases]
+    if not unlike:
         return
     way_out = (
         "name runs with the same protocol, options and data: repoeval-bench runs lists them, with the protocol in "
         "each id"
     )
-    lines = [f"{names}: {phrase}" for names, unlike in unlike_runs.values() for phrase in unlike]
+    lines = [line for of_run in unlike.values() for line in of_run]
     if len(lines) == 1:
         raise UsageError(f"these runs cannot be compared, {lines[0]}; {way_out}")
     raise UsageError("\n  ".join([f"these runs cannot be compared; {way_out}:", *lines]))

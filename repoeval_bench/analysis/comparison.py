@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.analysis import records
 from repoeval_bench.analysis.comparable import check_comparable, headline_measure, is_tested, run_names, shared_measures
-from repoeval_bench.analysis.influence import carriers_of, influences
+from repoeval_bench.analysis.influence import influences
 from repoeval_bench.analysis.sign_flips import FloatArray, flip_signs, strict_ends
 from repoeval_bench.analysis.statistics import Sample, bounded, effective_clusters, holm, seeded
 from repoeval_bench.core.errors import UsageError
@@ -51,8 +51,6 @@ def compare(
     check_comparable((distinct[a], distinct[b]) for a, b in pairs)
     # All are tested whatever is named, so what a user asks to see changes no verdict.
     named = shared_measures(distinct, measures)
-    if not named:
-        raise UsageError("nothing to compare: the runs share no measure")
     primary = headline_measure(distinct)
     every = [*dict.fromkeys((*named, *shared_measures(distinct)))]
     every.sort(key=lambda measure: measure != primary)  # tables, CSV and Python begin with what decides
@@ -100,14 +98,11 @@ def leads(
         primary=measure,
         margin=None,
     )
-    every = [_Column(measure, a, b) for a, b in combinations(range(len(names)), 2)]
-    all_tests = _tests(table, every, _flip(table, every, over, intervals=False))
-    test_of = {
-        frozenset((column.baseline, column.treatment)): test for column, test in zip(every, all_tests, strict=True)
-    }
-    columns = [_Column(measure, best, other) for other in range(len(names)) if other != best]
-    tests = [test_of[frozenset((column.baseline, column.treatment))] for column in columns]
-    return _comparisons(table, columns, _flipped(table, columns), tests)
+    pairs = combinations(sorted(range(len(names)), key=lambda run: run != best), 2)
+    every = [_Column(measure, a, b) for a, b in pairs]
+    tests = _tests(table, every, _flip(table, every, over, intervals=False))
+    columns = [column for column in every if column.baseline == best]
+    return _comparisons(table, columns, _flipped(table, columns), tests[: len(columns)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +249,7 @@ def _comparisons(
                     p,
                     lower=lower,
                     within=margin if inside and enough else None,
-                    carriers=carriers_of(zip(scores.kinds, (by_file, by_repository), strict=True)),
-                    doubtful=any(ends is not None and ends.doubtful for ends in (by_file, by_repository)),
+                    influences=zip(scores.kinds, (by_file, by_repository), strict=True),
                 ),
                 against_baseline=table.against_baseline,
                 margin=margin,

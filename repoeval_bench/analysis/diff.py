@@ -80,19 +80,15 @@ def diff(baseline: RunView, treatment: RunView, measure: str | None = None) -> D
 
 
 def _sides(run: RunView, measure: str, query_ids: Sequence[str]) -> Iterator[Side]:
-    values, rankings, qrels, k = run.scores.by_query(measure), run.ranked_ids(), run.qrels(), _cutoff(measure)
+    values, rankings, qrels, known = run.scores.by_query(measure), run.ranked_ids(), run.qrels(), measure_of(measure)
+    # The whole ranking, where there is no cutoff or it counts characters.
+    k = known.k if known and known.definition.unit == "rank" else None
     for query_id in query_ids:
         top, gains = tuple(rankings.get(query_id, ())[:k]), qrels.get(query_id, {})
         hits = [rank for rank, chunk_id in enumerate(top, start=1) if chunk_id in gains]
         yield Side(
             value=values[query_id], relevant=len(gains), hits=len(hits), first_hit=hits[0] if hits else None, top=top
         )
-
-
-def _cutoff(name: str) -> int | None:
-    """The measure's k; None for the whole ranking, where there is none or it counts characters."""
-    measure = measure_of(name)
-    return measure.k if measure and measure.definition.unit == "rank" else None
 
 
 def _why(before: Side, after: Side) -> Why:

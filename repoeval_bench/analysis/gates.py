@@ -10,7 +10,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from repoeval_bench.analysis.comparable import check_comparable
 from repoeval_bench.analysis.records import Comparison, Interval, Outcome
-from repoeval_bench.analysis.segments import Segment, find, label_of
+from repoeval_bench.analysis.segments import find, label_of
 from repoeval_bench.analysis.sign_flips import FEW_CLUSTERS, FEWEST_CLUSTERS, FLIPS, FloatArray
 from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, mean_intervals
 from repoeval_bench.core.errors import UsageError
@@ -154,12 +154,12 @@ def _score(
     limit: ScoreGate, run: QueryScores, baseline: QueryScores | None, over: Headline, lost: Sequence[str]
 ) -> GateResult:
     values = _values(limit, run, baseline)
-    segment = find(run, *limit.part) if limit.part else Segment("", "", np.arange(len(run)))
-    part = run.take(segment.positions)
+    positions = find(run, *limit.part) if limit.part else np.arange(len(run))
+    part = run.take(positions)
     turned = f"lower {limit.measure} is better, but this gate fails a run whose value is low"
     warning = "; ".join(filter(None, [_few_clusters(part), turned if lower_is_better(limit.measure) else "", *lost]))
     flips = INTERVAL_FLIPS if limit.max_drop is None else FLIPS
-    (value,), (ci,) = mean_intervals(values[segment.positions], part.clusters, part.repos, over, flips=flips)
+    (value,), (ci,) = mean_intervals(values[positions], part.clusters, part.repos, over, flips=flips)
     if limit.max_drop is not None:
         least = 0.0 - limit.max_drop
         rule = f"change at least {least:g}"
@@ -169,7 +169,7 @@ def _score(
     assert ci is not None  # there are six clusters or more
     reason = f"the lower end of the interval, {ci[0]:.4f}, is below {least:g}" if ci[0] < least else ""
     return GateResult(
-        name=f"{limit.measure}, {over}" + (f" where {segment.by} = {segment.name}" if limit.part else ""),
+        name=f"{limit.measure}, {over}" + (f" where {' = '.join(limit.part)}" if limit.part else ""),
         rule=rule,
         value=value,
         ci=ci,

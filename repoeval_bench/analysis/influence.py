@@ -1,17 +1,14 @@
 """Verdicts that come from one file or repository: the difference when it is left out."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from repoeval_bench.analysis.records import AdjustedP, Carrier, Influence, Outcome
+from repoeval_bench.analysis.records import AdjustedP, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, flip_signs, most_p, strict_null
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.runs.query_scores import DIGITS, QueryScores
 from repoeval_bench.runs.records import Headline
-
-# Clusters whose absence is tested: those without which the evidence is weakest, or all where all flips are made.
-CANDIDATES = EXACT_CLUSTERS
 
 # The limit of a test without a cluster, which Monte-Carlo error alone blurs.
 _LIMIT = (ALPHA, ALPHA)
@@ -71,24 +68,19 @@ def _by_repository(
         return [None] * len(factors)
     names = [*dict.fromkeys(scores.repos)]
     without, tests = [], []
-    significant = np.flatnonzero(np.array(factors) > 0)
     for repository in names:
         rows = [i for i, repo in enumerate(scores.repos) if repo != repository]
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
-        if significant.size:
-            tests.append(_tests(_strict_parts(sample)[:, significant], np.array(factors)[significant].tolist(), rng()))
+        tests.append(_tests(_strict_parts(sample), factors, rng()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
-    positions = {column: index for index, column in enumerate(significant.tolist())}
     return [
         strongest_influence(
             float(low[i]),
             float(high[i]),
-            [(name, float(pull[row, i]), tests[row][positions[i]]) for row, name in enumerate(names)]
-            if i in positions
-            else (),
+            [(name, float(pull[row, i]), tests[row][i]) for row, name in enumerate(names)],
             factor,
         )
         for i, factor in enumerate(factors)
@@ -115,7 +107,8 @@ def influence(
     parts = sample.parts()[0][:, 0] * np.sign(mean)
     squares = np.square(parts)
     z = (parts.sum() - parts) / np.sqrt(np.maximum(squares.sum() - squares, np.finfo(float).tiny))
-    tested = np.argsort(z)[:CANDIDATES].tolist()
+    # Those without which the evidence is weakest, or all where all flips are made.
+    tested = np.argsort(z)[:EXACT_CLUSTERS].tolist()
     columns = np.column_stack([_strict_parts(_without(sample, i)) for i in tested])
     tests = _tests(columns, [factor] * len(tested), rng())
     without_each = [(names[i], float(pull[i]), p) for i, p in zip(tested, tests, strict=True)]
@@ -123,7 +116,10 @@ def influence(
 
 
 def _tests(parts: FloatArray, factors: Sequence[float], rng: np.random.Generator) -> list[AdjustedP]:
-    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns)."""
+    """Return p of each column's sum with its Monte-Carlo error, not adjusted; parts of (n_clusters, n_columns).
+
+    A column of factor 0, which is not significant as a whole, is not flipped.
+    """
     bounds = [most_p(column) for column in parts.T]
     tests = [AdjustedP(bound, 0.0, bound) for bound in bounds]
     columns = list(zip(tests, factors, strict=True))
@@ -166,12 +162,3 @@ def _without(sample: Sample, cluster: int) -> Sample:
     others = np.arange(sample.n_clusters) != cluster
     _, groups = np.unique(sample.groups[others], return_inverse=True)
     return Sample(sample.sums[others], sample.counts[others], groups)
-
-
-def carriers_of(influences: Iterable[tuple[str, Influence | None]]) -> list[Carrier]:
-    """The carriers among pairs of a kind of cluster and its influence, in this order."""
-    return [
-        Carrier(kind=kind, name=influence.rests_on, p=influence.p)
-        for kind, influence in influences
-        if influence is not None and influence.rests_on is not None and influence.p is not None
-    ]

@@ -43,11 +43,9 @@ def mean_of_answered(run: RunView, measure: str) -> float:
 
 
 def headline_means(run: RunView, measures: Sequence[str]) -> dict[str, tuple[float, Interval]]:
-    """Return the stored headline mean of each measure that the run has, with its 95 % interval."""
+    """Return the stored headline mean of each measure that the run has, one at least, with its 95 % interval."""
     scores, stored = run.scores, run.metrics.over(run.metrics.headline)
     names = [name for name in measures if name in scores.values]
-    if not names:
-        return {}
     _, intervals = mean_intervals(scores.table(names), scores.clusters, scores.repos, run.metrics.headline)
     return {name: (stored[name], ci) for name, ci in zip(names, intervals, strict=True)}
 
@@ -56,11 +54,11 @@ def over_ranks(run: RunView, names: Sequence[str]) -> dict[str, Curve]:
     """Score measures such as `recall` at every k of `RANKS` that was ranked, from the stored ranking and judgements."""
     depths = tuple(k for k in RANKS if k <= run.metrics.k)
     measures = {name: [Measure(name, k) for k in depths] for name in names}
-    scores = score_run(run.rankings(), run.qrels(), [*chain.from_iterable(measures.values())])
-    positions = {query_id: i for i, query_id in enumerate(scores.query_ids)}
-    order = [positions[query_id] for query_id in run.scores.query_ids]
+    stored = run.qrels()
+    qrels = {query_id: stored[query_id] for query_id in run.scores.query_ids}
+    scores = score_run(run.rankings(), qrels, [*chain.from_iterable(measures.values())])
     return {
-        name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name])[order], depths)
+        name: _curve(run, np.column_stack([scores.values[str(measure)] for measure in of_name]), depths)
         for name, of_name in measures.items()
     }
 

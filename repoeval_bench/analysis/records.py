@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Literal, Self, SupportsIndex, overload
@@ -15,11 +15,6 @@ from repoeval_bench.metrics import Measure, lower_is_better
 
 Interval = tuple[float, float] | None
 """Ends of a 95 % interval; None where the clusters are too few to bound it."""
-
-
-def _negative(ends: Interval) -> Interval:
-    # 0 - x, for -x has a minus before a zero.
-    return None if ends is None else (0.0 - ends[1], 0.0 - ends[0])
 
 
 class Outcome(StrEnum):
@@ -105,21 +100,24 @@ def judge(
     *,
     lower: bool,
     within: float | None = None,
-    carriers: Sequence[Carrier] = (),
-    doubtful: bool = False,
+    influences: Iterable[tuple[str, Influence | None]] = (),
 ) -> PairVerdict:
     """Judge a mean difference, treatment minus baseline, by its adjusted `p`; None where nothing was tested.
 
-    `lower` says that less is better, `within` is the margin where the strict ends lie inside it. Of `carriers` the
-    first is named. `doubtful`: chance decides if there is one.
+    `lower` says that less is better, `within` is the margin where the strict ends lie inside it. `influences` are kinds
+    of clusters with their influence; the first that the difference rests on is named.
     """
     if p is None:
         return PairVerdict(outcome=Outcome.NOT_TESTED)
     outcome = p.outcome()
-    if outcome is Outcome.BETTER and carriers:
-        return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carriers[0])
-    if outcome is Outcome.BETTER and doubtful:
-        outcome = Outcome.BORDERLINE
+    known = [(kind, one) for kind, one in influences if one is not None]
+    if outcome is Outcome.BETTER:
+        for kind, one in known:
+            if one.rests_on is not None and one.p is not None:
+                carrier = Carrier(kind=kind, name=one.rests_on, p=one.p)
+                return PairVerdict(outcome=Outcome.CARRIED, within=within, carrier=carrier)
+        if any(one.doubtful for _, one in known):
+            outcome = Outcome.BORDERLINE
     if outcome is Outcome.BETTER and (difference > 0) == lower:
         outcome = Outcome.WORSE
     if within is not None and not outcome.is_significant:
@@ -151,12 +149,13 @@ class MeanDifference:
 
     def reversed(self) -> Self:
         """The same of baseline - treatment."""
+        # 0 - x, for -x has a minus before a zero.
         return replace(
             self,
             baseline=self.treatment,
             treatment=self.baseline,
             difference=0.0 - self.difference,
-            ci=_negative(self.ci),
+            ci=None if self.ci is None else (0.0 - self.ci[1], 0.0 - self.ci[0]),
         )
 
 

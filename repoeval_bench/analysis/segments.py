@@ -30,18 +30,12 @@ _FEW = 6
 _SHOWN = 5e-5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Segment:
-    """Queries that share a fact: `by` names the fact, `name` its value or range."""
-
-    by: str
-    name: str
-    positions: NDArray[np.int64]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SegmentRow:
-    """A segment with its counts, and the 95 % interval of its mean or difference; None for fewer than six clusters."""
+    """Queries that share a fact: `by` names the fact, `name` its value or range.
+
+    `ci` is the 95 % interval of their mean or difference; None for fewer than six clusters.
+    """
 
     by: str
     name: str
@@ -153,8 +147,8 @@ def segment_names(scores: QueryScores) -> list[str]:
     return ["repo", *clusters, *varying]
 
 
-def split(scores: QueryScores, by: str) -> list[Segment]:
-    """The segments of one fact; they do not overlap and hold every query.
+def split(scores: QueryScores, by: str) -> dict[str, NDArray[np.int64]]:
+    """The segments of one fact: name -> positions of its queries. They do not overlap and hold every query.
 
     Each word and yes/no is a segment. So is each number if there are few; else they are cut into quarters of the
     queries. Queries that lack the fact are `unknown`. An unknown fact is a UsageError.
@@ -171,18 +165,15 @@ def split(scores: QueryScores, by: str) -> list[Segment]:
     positions: dict[str, list[int]] = defaultdict(list)
     for position, label in enumerate(labels):
         positions[label].append(position)
-    return [
-        Segment(by, label, np.array(positions[label], dtype=np.int64)) for label in sorted(positions, key=_sort_key)
-    ]
+    return {label: np.array(positions[label], dtype=np.int64) for label in sorted(positions, key=_sort_key)}
 
 
-def find(scores: QueryScores, by: str, name: str) -> Segment:
-    """One segment by its fact and its name; a UsageError lists the names where there is none."""
+def find(scores: QueryScores, by: str, name: str) -> NDArray[np.int64]:
+    """The positions of one segment by its fact and its name; a UsageError lists the names where there is none."""
     segments = split(scores, by)
-    for segment in segments:
-        if segment.name == name:
-            return segment
-    raise UsageError(nearest(f"{by}", name, [segment.name for segment in segments]))
+    if name not in segments:
+        raise UsageError(nearest(by, name, segments))
+    return segments[name]
 
 
 def _rows(
@@ -192,12 +183,13 @@ def _rows(
 
     Without `by` the segments are those of every fact that varies.
     """
-    names = by or [name for name in segment_names(scores) if name != scores.clustered_by]
-    for part in (part for name in dict.fromkeys(names) for part in split(scores, name)):
-        inside = scores.take(part.positions)
-        means, (ci, *_) = mean_intervals(values[part.positions], inside.clusters, inside.repos, over, flips=flips)
-        n_queries, n_clusters = len(part.positions), len(set(inside.clusters))
-        yield {"by": part.by, "name": part.name, "n_queries": n_queries, "n_clusters": n_clusters, "ci": ci}, means
+    facts = by or [name for name in segment_names(scores) if name != scores.clustered_by]
+    for fact in dict.fromkeys(facts):
+        for name, positions in split(scores, fact).items():
+            inside = scores.take(positions)
+            means, (ci, *_) = mean_intervals(values[positions], inside.clusters, inside.repos, over, flips=flips)
+            n_clusters = len(set(inside.clusters))
+            yield {"by": fact, "name": name, "n_queries": len(inside), "n_clusters": n_clusters, "ci": ci}, means
 
 
 def furthest_apart(differences: Iterable[SegmentDifference]) -> tuple[SegmentDifference, SegmentDifference] | None:

@@ -139,8 +139,6 @@ def shrink(
     `names` are those of the columns, each once.
     """
     k = len(names)
-    if len(set(names)) < k:
-        raise UsageError("a candidate is named twice; give each a name of its own")
     own = _centred(sample.mean())
     expected = _centred(prior.mean)
     covariance = smoothed_covariance(sample, prior.noise)
@@ -248,7 +246,7 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
         return -round(float(posterior.score[i]), DIGITS), float("inf") if tokens is None else tokens, name
 
     order = sorted(range(len(posterior.names)), key=position)
-    choice = true[:, order[0]]
+    low, high = np.quantile(true - true[:, order[:1]], (0.025, 0.975), axis=0).tolist()
     ranked = [
         RankedCandidate(
             name=posterior.names[i],
@@ -256,18 +254,13 @@ def decide(posterior: Posterior, rng: np.random.Generator, draws: int = DRAWS) -
             own=float(posterior.own[i]),
             prior=float(posterior.prior[i]),
             score=float(posterior.score[i]),
-            to_choice=_quantiles(true[:, i] - choice),
+            to_choice=(low[i], high[i]),
             expected_loss=float(losses[:, i].mean()),
             probability=float((first[:, i] / first.sum(axis=1)).mean()),
         )
         for i in order
     ]
     return Decision(candidates=tuple(ranked))
-
-
-def _quantiles(draws: FloatArray) -> tuple[float, float]:
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return float(low), float(high)
 
 
 def _centred(values: FloatArray) -> FloatArray:

@@ -146,20 +146,13 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return [*map(float, adjusted)]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RobustError:
-    """`error` is float64 (n_columns,), NaN where a group has one cluster; `df` its degrees of freedom."""
+def robust_error(sample: Sample) -> tuple[FloatArray, float]:
+    """The CR2 standard error of each column's mean over groups, (n_columns,), and the degrees of freedom.
 
-    error: FloatArray
-    df: float
-
-
-def robust_error(sample: Sample) -> RobustError:
-    """The CR2 standard error of each column's mean over groups, with the degrees of freedom of unequal clusters."""
+    Each group has at least two clusters, of any size.
+    """
     traces = squares = 0.0
     for _, counts in sample.members():
-        if len(counts) < 2:
-            return RobustError(np.full(sample.sums.shape[1], np.nan), 0.0)
         # Satterthwaite: twice the squared mean over the variance of the estimate, with Bell and McCaffrey's matrix.
         # With 42, 35, 22, … queries a file they are far fewer than the files.
         share = counts / counts.sum()
@@ -167,7 +160,7 @@ def robust_error(sample: Sample) -> RobustError:
         traces += 1 / counts.sum()
         both = (raised * share**2).sum() ** 2 - (raised**2 * share**4).sum()
         squares += ((share**2).sum() + both) / counts.sum() ** 2
-    return RobustError(np.sqrt(np.diag(robust_covariance(sample))), float(traces**2 / squares))
+    return np.sqrt(np.diag(robust_covariance(sample))), float(traces**2 / squares)
 
 
 def robust_covariance(sample: Sample) -> FloatArray:

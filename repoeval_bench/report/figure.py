@@ -212,10 +212,8 @@ def looks(runs: Sequence[RunView]) -> list[Look]:
     own_series = set(own) - {None}
     taken: list[int] = []
     for series in own:
-        if series is not None and series not in taken:
-            taken.append(series)
-        else:
-            taken.append(next(i for i in count() if i not in own_series and i not in taken))
+        free = next(i for i in count() if i not in own_series and i not in taken)
+        taken.append(free if series is None or series in taken else series)
     return [_look(i) for i in taken]
 
 

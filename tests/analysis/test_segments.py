@@ -45,17 +45,16 @@ def test_segments_partition_the_queries(column):
     """Whatever the facts: every query is in exactly one segment."""
     run = scored([0.5] * len(column), [{"x": fact} for fact in column])
     parts = split(run, "x")
-    assert sorted(i for part in parts for i in part.positions.tolist()) == list(range(len(column)))
-    assert len({part.name for part in parts}) == len(parts)
+    assert sorted(i for positions in parts.values() for i in positions.tolist()) == list(range(len(column)))
 
 
 def test_numbers_are_cut_into_quarters_and_few_numbers_are_not():
     """Sorted by number; few different values are segments of their own; what is missing is unknown and last."""
     run = scored([0] * 40, [{"lines": i, "depth": i % 3, "hard": None if i == 7 else i % 2 == 0} for i in range(40)])
-    assert [part.name for part in split(run, "lines")] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39"]
-    assert [part.name for part in split(run, "depth")] == ["0", "1", "2"]
-    assert [part.name for part in split(run, "hard")] == ["no", "yes", UNKNOWN]
-    assert find(run, "depth", "1").positions.tolist() == list(range(1, 40, 3))
+    assert [*split(run, "lines")] == ["0 to 9", "10 to 19", "20 to 29", "30 to 39"]
+    assert [*split(run, "depth")] == ["0", "1", "2"]
+    assert [*split(run, "hard")] == ["no", "yes", UNKNOWN]
+    assert find(run, "depth", "1").tolist() == list(range(1, 40, 3))
     assert segment_names(run) == ["repo", "file", "lines", "depth", "hard"]
     with pytest.raises(UsageError, match="did you mean 'depth'"):
         split(run, "dept")
@@ -169,5 +168,5 @@ def test_a_log_with_conversations_clusters_by_them(tmp_path):
         for i in range(6)
     )
     assert (run.clustered_by, len(set(run.clusters))) == ("conversation", 2)
-    assert [part.name for part in split(run, "conversation")] == ["talk 0", "talk 1"]
+    assert [*split(run, "conversation")] == ["talk 0", "talk 1"]
     assert write_run(tmp_path / "a", {"mrr": [1.0, 0.0]}).scores.clustered_by == "query"

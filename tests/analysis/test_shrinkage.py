@@ -219,8 +219,3 @@ def test_candidates_that_one_setting_lacks_are_left_out():
     alone = shrink(Sample.micro(scores(8, 1), range(8)), prior_of([0]), ["z"])
     with pytest.raises(UsageError):
         combine([("uses", one), ("docstring", alone)])
-
-
-def test_a_name_given_twice_is_refused():
-    with pytest.raises(UsageError):
-        shrink(Sample.micro(scores(3, 2), range(3)), prior_of([0, 0]), ["a", "a"])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench import choose
 from repoeval_bench.analysis.comparison import compare
-from repoeval_bench.analysis.records import AdjustedP, Carrier, Outcome, judge
+from repoeval_bench.analysis.records import AdjustedP, Influence, Outcome, judge
 from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.verdicts import Result, verdict_on
 from repoeval_bench.cli.evaluate import answer_to
@@ -151,7 +151,8 @@ def test_the_share_of_judged_chunks_is_no_quality(tmp_path):
     assert compared["ndcg@10"][0].family == 1
 
 
-CARRIER = Carrier(kind="file", name="f1", p=0.2)
+def rests(name=None, p=None, *, doubtful=False):
+    return {"influences": [("file", Influence(low=0.0, high=0.2, rests_on=name, p=p, doubtful=doubtful))]}
 
 
 @pytest.mark.parametrize(
@@ -164,10 +165,10 @@ CARRIER = Carrier(kind="file", name="f1", p=0.2)
         (0.1, 0.06, {}, Outcome.BORDERLINE),
         (0.1, (0.03, 0.02, 0.041), {}, Outcome.BORDERLINE),
         (0.1, (0.07, 0.06, 0.08), {}, Outcome.BORDERLINE),
-        (0.1, 0.01, {"carriers": [CARRIER]}, Outcome.CARRIED),
-        (0.1, 0.01, {"carriers": [CARRIER], "doubtful": True}, Outcome.CARRIED),
-        (0.1, 0.01, {"doubtful": True}, Outcome.BORDERLINE),
-        (0.1, 0.3, {"carriers": [CARRIER]}, Outcome.NOT_SIGNIFICANT),
+        (0.1, 0.01, rests("f1", 0.2), Outcome.CARRIED),
+        (0.1, 0.01, rests("f1", 0.2, doubtful=True), Outcome.CARRIED),
+        (0.1, 0.01, rests(doubtful=True), Outcome.BORDERLINE),
+        (0.1, 0.3, rests("f1", 0.2), Outcome.NOT_SIGNIFICANT),
         (0.1, 0.0625, {}, Outcome.NOT_SIGNIFICANT),
         (0.0, 0.06, {"within": 0.02}, Outcome.EQUAL),
         (0.01, 0.03, {"within": 0.02}, Outcome.BETTER),

@@ -119,7 +119,7 @@ def of(benchmark, tmp_path_factory):
     @cache
     def call(protocol="context"):
         run = evaluate(benchmark, AST, protocol=protocol, retriever="jaccard", out=tmp_path_factory.mktemp("runs"))
-        return run, payload(page_runs([run]), ["ndcg@10"])
+        return run, payload(page_runs([run]), ["ndcg@10"], [0])
 
     return call
 

@@ -50,22 +50,15 @@ class ObjectStore:
             raise StoreError(f"the store {url} cannot be reached ({in_one_line(error)})") from error
         self._local = type(self._system).__name__ == "LocalFileSystem"
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ObjectStore) and other.url == self.url
-
-    def __hash__(self) -> int:
-        return hash(self.url)
-
     def __reduce__(self) -> tuple[object, ...]:
         """Make it again from its URL in another process."""
         return ObjectStore, (self.url,)
 
-    def names(self, folder: str) -> list[str]:
-        """Return the names of the objects below a folder, sorted; none if there is no such folder."""
-        return sorted(self.states(folder))
-
     def states(self, folder: str) -> dict[str, str]:
-        """Return name -> a digest of what the store says of each object below a folder: its size, time, ETag."""
+        """Return name -> a digest of what the store says of each object below a folder: its size, time, ETag.
+
+        Nothing if there is no such folder.
+        """
         self._system.invalidate_cache()
         start = len(self._path(""))
         entries = ((str(entry["name"])[start:], entry) for entry in self._files(self._path(folder)))

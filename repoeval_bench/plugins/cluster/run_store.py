@@ -113,10 +113,10 @@ class StoredResults(Results):
     def _fetched(self) -> dict[str, str]:
         """Return run id -> state when it was fetched; empty if this is not known."""
         try:
-            states = json.loads((self.out / _FETCHED).read_bytes())
+            states: dict[str, str] = json.loads((self.out / _FETCHED).read_bytes())
         except (OSError, ValueError):
             return {}
-        return states if isinstance(states, dict) else {}
+        return states
 
 
 def results_of_store(url: str, folder: Path) -> StoredResults:

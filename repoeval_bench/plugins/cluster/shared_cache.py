@@ -7,14 +7,15 @@ their seals; `.keys` has the keys again. The database of a cache is never in suc
 import hashlib
 import json
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.notices import NOTICES
-from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal, unsealed
+from repoeval_bench.embedding.storage import SEAL_BYTES, VectorCache, seal
 from repoeval_bench.plugins.cluster.object_store import ObjectStore
 
 FOLDER = "vectors"
@@ -27,6 +28,8 @@ _KEYS, _BLOCK = ".keys", ".block"
 
 KEY_BYTES = 32
 
+_Content = TypeVar("_Content")
+
 
 class BrokenBlockError(Exception):
     """The content of a block does not match its name."""
@@ -34,7 +37,7 @@ class BrokenBlockError(Exception):
 
 def block_names(store: ObjectStore) -> list[str]:
     """Return the names of the complete blocks, without ending."""
-    names = store.names(FOLDER)
+    names = sorted(store.states(FOLDER))
     return [name.removeprefix(f"{FOLDER}/").removesuffix(_KEYS) for name in names if name.endswith(_KEYS)]
 
 
@@ -72,12 +75,8 @@ def read_block(store: ObjectStore, name: str) -> dict[bytes, bytes]:
     begin = count * (KEY_BYTES + 4)
     values: dict[bytes, bytes] = {}
     for key, length in zip(keys, lengths, strict=True):
-        end = begin + length + SEAL_BYTES
-        value = unsealed(key, content[begin:end])
-        if value is None or len(value) != length:
-            raise BrokenBlockError("one of its entries has no seal")
-        values[key] = value
-        begin = end
+        values[key] = content[begin : begin + length]
+        begin += length + SEAL_BYTES
     return values
 
 
@@ -132,33 +131,24 @@ class SharedVectorCache(VectorCache):
             return []
         for name in block_names(self._store):
             if name not in self._heads:
-                self._heads[name] = self._heads_of(name)
+                self._heads[name] = _heads(self._sound(read_keys, name) or [])
         requested = _heads(keys)
         hits = np.zeros(len(keys), dtype=bool)
         for name, heads in self._heads.items():
             if (hit := np.isin(requested, heads)).any():
                 hits |= hit
-                self._take_block(name)
+                super().write(self._sound(read_block, name) or {})
                 self._heads[name] = _heads([])  # the whole block is in this cache now
         return [key for key, hit in zip(keys, hits, strict=True) if hit]
 
-    def _heads_of(self, name: str) -> NDArray[np.uint64]:
+    def _sound(self, read: Callable[[ObjectStore, str], _Content], name: str) -> _Content | None:
+        """Read a block or its keys; None, with a notice, where it is broken or gone."""
         try:
-            return _heads(read_keys(self._store, name))
+            return read(self._store, name)
         except (BrokenBlockError, FileNotFoundError) as error:
-            self._broken(name, error)
-            return _heads([])
-
-    def _take_block(self, name: str) -> None:
-        try:
-            values = read_block(self._store, name)
-        except (BrokenBlockError, FileNotFoundError) as error:
-            self._broken(name, error)
-        else:
-            super().write(values)
-
-    def _broken(self, name: str, error: Exception) -> None:
-        NOTICES.info(f"note: block {name} of {self._store.url} is left out ({error}); what it held is computed again")
+            where = f"block {name} of {self._store.url}"
+            NOTICES.info(f"note: {where} is left out ({error}); what it held is computed again")
+            return None
 
 
 def _heads(keys: list[bytes]) -> NDArray[np.uint64]:

@@ -248,20 +248,12 @@ def run_command(
     """Send each RUN's prompts with its retrieved chunks, and store the scored completions as a run."""
     request = CompletionRequest.of(fields, typed=True)
     check_request(request)
-    stored = find_runs(runs, out)
-    loaded: dict[tuple[str, str], Benchmark] = {}
-
-    def data_of(run: RunView) -> Benchmark:
-        key = (run.metrics.dataset.fingerprint, run.metrics.protocol)
-        if key not in loaded:
-            loaded[key] = benchmark_of(run, source, home=home)
-        return loaded[key]
-
+    stored = [(run, benchmark_of(run, source, home=home)) for run in find_runs(runs, out)]
     done = []
     for context in request.shown:
-        for run in stored:
+        for run, benchmark in stored:
             created = datetime.now(UTC).isoformat(timespec="seconds")
-            done.append(complete(run, data_of(run), request, context, out=out, created=created, home=home))
+            done.append(complete(run, benchmark, request, context, out=out, created=created, home=home))
             note(f"{run.run_id} · {context} -> {shown_place(done[-1].folder)}")
     if as_json:
         contents = [run.metrics.as_json() for run in done]

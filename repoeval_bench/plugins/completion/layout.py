@@ -12,6 +12,7 @@ RepoCoder does.
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Task
@@ -71,7 +72,9 @@ def lay_out(task: Task, ranked: Sequence[Fragment], comment: str, *, budget: int
     for fragment in visible:
         if len(shown) == MOST_FRAGMENTS:
             break
-        block, tokens = _block(fragment.file.partition("/")[2], fragment.text, comment)
+        path = fragment.file.partition("/")[2]
+        block = _commented((_BLOCK, path, _RULER, *fragment.text.splitlines(), _RULER), comment)
+        tokens = count_tokens(block)
         if spent + tokens <= budget:
             spent += tokens
             blocks.append(block)
@@ -88,12 +91,6 @@ def count_tokens(text: str) -> int:
     """Count tokens by the rule of `dataset.reading.sampling`."""
     # A ruler is one token, as for models trained on code.
     return len(tokens_of(text.replace(_RULER, "-")))
-
-
-def _block(path: str, text: str, comment: str) -> tuple[str, int]:
-    """Return a fragment as comments, and its tokens."""
-    block = _commented((_BLOCK, path, _RULER, *text.splitlines(), _RULER), comment)
-    return block, count_tokens(block)
 
 
 def _commented(lines: Sequence[str], comment: str) -> str:
@@ -156,7 +153,8 @@ def cut(answer: str, task: Task, *, chat: bool) -> str:
         answer = _from_chat(answer, indentation(task.ground_truth))
     lines = answer.splitlines()
     if task.level == "function":
-        in_target = _indented(lines, len(indentation(task.ground_truth)))
+        width = len(indentation(task.ground_truth))
+        in_target = [*takewhile(lambda line: not line.strip() or len(line) - len(line.lstrip()) >= width, lines)]
     else:
         in_target = _first(lines, sum(bool(line.strip()) for line in task.ground_truth.splitlines()))
     while in_target and not in_target[-1].strip():
@@ -170,13 +168,6 @@ def _from_chat(answer: str, indent: str) -> str:
     fenced = _FENCE.match(answer)
     text = (fenced[1] if fenced else answer).lstrip("\r\n")
     return indent + text.lstrip(" \t") if text.strip() else ""
-
-
-def _indented(lines: list[str], width: int) -> list[str]:
-    for number, line in enumerate(lines):
-        if line.strip() and len(line) - len(line.lstrip()) < width:
-            return lines[:number]
-    return lines
 
 
 def _first(lines: list[str], n: int) -> list[str]:

@@ -82,11 +82,6 @@ class Leaderboards:
     ranked: tuple[Leaderboard, ...]
     not_ranked: dict[str, str]
 
-    @property
-    def n_runs(self) -> int:
-        """The number of ranked runs."""
-        return sum(len(leaderboard.entries) for leaderboard in self.ranked)
-
 
 def leaderboards(runs: Iterable[RunView]) -> Leaderboards:
     """Rank runs; a run that cannot be read or ranked is left out with the reason.
@@ -211,7 +206,8 @@ def _table(leaderboard: Leaderboard) -> table.Table:
 
 def summary(leaderboards: Leaderboards) -> str:
     """Return one line: how many runs are ranked on how many leaderboards, and how many folders are not ranked."""
-    line = f"{count(leaderboards.n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
+    n_runs = sum(len(leaderboard.entries) for leaderboard in leaderboards.ranked)
+    line = f"{count(n_runs, 'run')} on {count(len(leaderboards.ranked), 'leaderboard')}"
     return line + (f"; {count(len(leaderboards.not_ranked), 'folder')} not ranked" if leaderboards.not_ranked else "")
 
 

@@ -110,12 +110,8 @@ CAUSES: tuple[tuple[str, dict[str, str]], ...] = (
 The base is protocol code-chunk with MiniLM."""
 
 
-@dataclass(frozen=True, slots=True)
-class _PlannedRun:
-    """A run that is not made yet, and the rows that it gives."""
-
-    request: RunRequest
-    rows: tuple[PublishedRow, ...]
+_Planned = tuple[RunRequest, list[PublishedRow]]
+"""A run that is not made yet, and the rows that it gives."""
 
 
 def reproduce(
@@ -137,50 +133,50 @@ def reproduce(
     plan = [*_expected(), *_causes(), *_coderag()]
     rows: list[PublishedRow] = []
     repositories = 0
-    for index, planned in enumerate((*plan, *map(_of_model, embedders))):
-        command = _command(planned.request, source)
+    for index, (request, published) in enumerate((*plan, *map(_of_model, embedders))):
+        command = _command(request, source)
         NOTICES.info(command)
         try:
-            options = planned.request.model_dump(exclude_unset=True, exclude={"chunker"})
-            run = evaluate(benchmark, planned.request.chunker, **options, out=out, reuse=True, home=home)
+            options = request.model_dump(exclude_unset=True, exclude={"chunker"})
+            run = evaluate(benchmark, request.chunker, **options, out=out, reuse=True, home=home)
         except EmbeddingError as error:
             if index < len(plan):
                 raise
-            rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in planned.rows]
+            rows += [replace(row, status=Status.SKIPPED, reason=str(error)) for row in published]
         else:
-            rows += [_measured(run, row, command, why_not) for row in planned.rows]
+            rows += [_measured(run, row, command, why_not) for row in published]
             repositories = len(run.metrics.per_repo)
     return rows, repositories
 
 
-def _expected() -> Iterator[_PlannedRun]:
+def _expected() -> Iterator[_Planned]:
     for protocol in ("context", "code-chunk"):
         for chunker, values in EXPECTED.items():
             pairs = zip(MEASURES, values, strict=True)
-            rows = (PublishedRow("expected", protocol, chunker, measure, published=value) for measure, value in pairs)
-            yield _PlannedRun(_precise(chunker=chunker, protocol=protocol), tuple(rows))
+            rows = [PublishedRow("expected", protocol, chunker, measure, published=value) for measure, value in pairs]
+            yield _precise(chunker=chunker, protocol=protocol), rows
 
 
-def _causes() -> Iterator[_PlannedRun]:
+def _causes() -> Iterator[_Planned]:
     for setting, changed in CAUSES:
         for chunker in EXPECTED:
             fields = {"protocol": "code-chunk", **changed}
             request = _precise(chunker=chunker + fields.pop("options", ""), **fields)
-            yield _PlannedRun(request, tuple(PublishedRow("causes", setting, chunker, measure) for measure in MEASURES))
+            yield request, [PublishedRow("causes", setting, chunker, measure) for measure in MEASURES]
 
 
-def _coderag() -> Iterator[_PlannedRun]:
+def _coderag() -> Iterator[_Planned]:
     published = CODERAG["BM25"] / 100
     row = PublishedRow("coderag", "coderag", "BM25", "ndcg@10", published=published)
-    yield _PlannedRun(_precise(protocol="coderag", retriever=CODERAG_BM25), (row,))
-    yield _PlannedRun(_precise(protocol="coderag"), (PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10"),))
+    yield _precise(protocol="coderag", retriever=CODERAG_BM25), [row]
+    yield _precise(protocol="coderag"), [PublishedRow("coderag", "coderag", UNPUBLISHED, "ndcg@10")]
 
 
-def _of_model(embedder: str) -> _PlannedRun:
+def _of_model(embedder: str) -> _Planned:
     name = embedder.partition(":")[2] or embedder
     points = CODERAG.get(name.partition(",")[0])
     row = PublishedRow("coderag", "coderag", name, "ndcg@10", published=None if points is None else points / 100)
-    return _PlannedRun(_precise(protocol="coderag", embedder=embedder), (row,))
+    return _precise(protocol="coderag", embedder=embedder), [row]
 
 
 def _precise(**fields: str) -> RunRequest:

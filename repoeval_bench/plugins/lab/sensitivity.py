@@ -38,11 +38,6 @@ class Cell:
     comparison: Comparison
 
     @property
-    def sizes(self) -> str:
-        """The size that both were given."""
-        return self.setting.match_size or "nominal"
-
-    @property
     def counts_as(self) -> tuple[str, ...]:
         """Its key: two cells of one key count once."""
         setting, measure = self.setting, self.comparison.measure
@@ -88,7 +83,7 @@ def tallies(counted: Sequence[Cell]) -> dict[tuple[str, str, str, str], Counter[
     results: dict[tuple[str, str, str, str], Counter[str]] = {}
     for cell in counted:
         comparison = cell.comparison
-        key = (cell.chunker, cell.against, cell.sizes, heading(comparison.measure))
+        key = (cell.chunker, cell.against, cell.setting.match_size or "nominal", heading(comparison.measure))
         verdict = "wins" if comparison.favours_treatment else "loses"
         results.setdefault(key, Counter())[verdict if comparison.is_significant else "undecided"] += 1
     return results

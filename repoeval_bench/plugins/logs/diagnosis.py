@@ -3,7 +3,6 @@
 A new check is one function under `check`, and a row of the table in docs/logs.md.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -494,7 +493,7 @@ def _named(figure: str) -> str:
 
 
 def _number(value: float | None) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value is None:
         return "not known"
     return f"{value:.4f}" if isinstance(value, float) else str(value)
 

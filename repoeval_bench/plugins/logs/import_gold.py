@@ -17,7 +17,7 @@ from repoeval_bench.core.spans import Gold as Places
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.dataset.trees import decode
 from repoeval_bench.metrics import ChunkPlace, Context
-from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows, not_in_corpus, read_rows
+from repoeval_bench.plugins.logs.records import RANKINGS, Gold, LogError, gold_rows, log_rows, read_rows
 from repoeval_bench.runs.inspection import read_sources
 from repoeval_bench.runs.log import LoggedChunk, LogRow, Retrieved
 
@@ -81,7 +81,9 @@ def check_places(log: Path, rows: Iterable[LogRow], corpus: Mapping[str, LoggedC
         _check_shared("chunk id", ("corpus", corpus.keys()), ("log", {hit.chunk_id for hit in hits}))
     for hit in hits:
         if (chunk := corpus.get(hit.chunk_id)) is None:
-            raise not_in_corpus(log, hit.chunk_id)
+            raise LogError(
+                f"{log} ranks {hit.chunk_id!r}, which is not in the corpus; name every chunk there, by the same id"
+            )
         if hit.file not in (None, chunk.file) or (chunk.lines and hit.lines not in (None, chunk.lines)):
             raise LogError(
                 f"corpus and {log}: {_two_places(chunk, hit)}; give the corpus of the index that was searched"

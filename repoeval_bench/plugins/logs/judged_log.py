@@ -8,7 +8,7 @@ import numpy as np
 
 from repoeval_bench.analysis.records import Interval
 from repoeval_bench.analysis.sign_flips import FloatArray
-from repoeval_bench.analysis.statistics import Sample, intervals, robust_error, seeded
+from repoeval_bench.analysis.statistics import Sample, mean_intervals, robust_error
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.metrics import measure_of, score_run
@@ -122,9 +122,8 @@ class Statistic:
 
 def mean_of(name: str, values: FloatArray, clusters: Sequence[Hashable]) -> Statistic:
     """Return the mean over queries with its interval by sign flips of clusters."""
-    sample = Sample.micro(values, clusters)
-    (ci,) = intervals(sample, seeded())
-    return Statistic(name, "mean", float(sample.mean()[0]), ci=ci, n=len(values))
+    (mean,), (ci,) = mean_intervals(values, clusters, clusters, "micro")
+    return Statistic(name, "mean", mean, ci=ci, n=len(values))
 
 
 _TAIL = 0.025
@@ -140,13 +139,13 @@ def effective_size(sample: Sample) -> float | None:
 
     if sample.n_clusters < 2:
         return None
-    n, p, error = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
+    n, p, ((error,), df) = float(sample.counts.sum()), float(sample.mean()[0]), robust_error(sample)
     # If all answers are equal, their spread is not known, and each cluster counts once.
     if not 1e-12 < p < 1 - 1e-12:
         return float(sample.n_clusters)
     # At least 1: clustered answers never count for more than independent ones.
-    design_effect = max(1.0, float(error.error[0]) ** 2 * (n - 1) / (p * (1 - p)))
-    quantiles = stdtrit(np.array([n - 1, error.df]), 1 - _TAIL)
+    design_effect = max(1.0, float(error) ** 2 * (n - 1) / (p * (1 - p)))
+    quantiles = stdtrit(np.array([n - 1, df]), 1 - _TAIL)
     return float(n / design_effect * (quantiles[0] / quantiles[1]) ** 2)
 
 

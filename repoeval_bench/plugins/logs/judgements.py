@@ -9,6 +9,7 @@ import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import click
@@ -137,18 +138,14 @@ def read_calibration(path: Path) -> Calibration:
     Broken rows are a LogError with file:line. So are a file without relevant or without other chunks, and a judge no
     better than chance (sensitivity + specificity at most 1).
     """
-    right = {True: [0, 0], False: [0, 0]}
+    right: dict[bool, list[bool]] = {True: [], False: []}
     for _, row in read_rows(path, Calibrated):
-        counts = right[row.gold >= RELEVANT]
-        counts[0] += (row.judge >= RELEVANT) == (row.gold >= RELEVANT)
-        counts[1] += 1
-    for relevant, (_, n) in right.items():
-        if not n:
+        right[row.gold >= RELEVANT].append((row.judge >= RELEVANT) == (row.gold >= RELEVANT))
+    for relevant, answers in right.items():
+        if not answers:
             what = "relevant" if relevant else "not relevant"
             raise LogError(f"{path} has no row whose gold grade is {what}; calibrate on both kinds of chunks")
-    calibration = Calibration(
-        right[True][0] / right[True][1], right[True][1], right[False][0] / right[False][1], right[False][1]
-    )
+    calibration = Calibration(fmean(right[True]), len(right[True]), fmean(right[False]), len(right[False]))
     if calibration.sensitivity + calibration.specificity <= 1:
         raise LogError(
             f"{path}: sensitivity {calibration.sensitivity:.3f} and specificity {calibration.specificity:.3f} "

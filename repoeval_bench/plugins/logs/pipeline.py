@@ -70,11 +70,6 @@ def changes_of(
     return changes
 
 
-def quantile_of(name: str, values: Sequence[float], q: float) -> Statistic:
-    """The q-quantile of milliseconds."""
-    return Statistic(name, "milliseconds", float(np.quantile(values, q)), n=len(values))
-
-
 def reranker(log: JudgedLog, k: int) -> Section:
     """Raw retriever against reranker: recall@50 before; nDCG, precision and MRR at k before and after.
 
@@ -262,7 +257,7 @@ def latency(times: Mapping[str, Mapping[str, float]], *, search_only: bool = Fal
     if len(steps) > 1 and whole:
         columns["together"] = whole
     figures = [
-        quantile_of(f"{step}, {name}", column, q)
+        Statistic(f"{step}, {name}", "milliseconds", float(np.quantile(column, q)), n=len(column))
         for step, column in columns.items()
         for name, q in (("median", 0.5), ("p90", 0.9))
     ]

@@ -124,7 +124,7 @@ def log_rows(
 
     A TREC run's system is its tag, or the file's name. Its depth is `depth`, or the length of its longest ranking; a
     log says its depth itself, so there `depth` is a UsageError. File and lines of a TREC run's chunks are their
-    `places` in the corpus. A chunk that it lacks is a LogError, and so is a ranking longer than `depth`.
+    `places` in the corpus. A ranking longer than `depth` is a LogError.
     """
     if not is_trec(path):
         if depth:
@@ -138,7 +138,8 @@ def log_rows(
     for query_id, ranking in run.rankings.items():
         topk = []
         for rank, (chunk_id, score) in enumerate(ranking, start=1):
-            place = {} if places is None else _place(path, chunk_id, places)
+            known = places.get(chunk_id) if places else None  # what a corpus lacks is refused with all rows
+            place = known.model_dump(exclude_none=True) if known else {}
             topk.append(Retrieved(**{"chunk_id": chunk_id, **place, "rank": rank, "score": score}))
         yield (
             0,
@@ -151,17 +152,6 @@ def log_rows(
                 chunker=ChunkerOfLog(algo=NOT_STATED, parameters={}),
             ),
         )
-
-
-def _place(path: Path, chunk_id: str, places: Mapping[str, LoggedChunk]) -> dict[str, Any]:
-    if chunk_id not in places:
-        raise not_in_corpus(path, chunk_id)
-    return places[chunk_id].model_dump(exclude_none=True)
-
-
-def not_in_corpus(log: Path, chunk_id: str) -> LogError:
-    """Return the error for a ranked chunk that the corpus lacks."""
-    return LogError(f"{log} ranks {chunk_id!r}, which is not in the corpus; name every chunk there, by the same id")
 
 
 def gold_rows(path: Path) -> Iterator[tuple[int, Gold]]:

@@ -27,16 +27,11 @@ _LONG = re.compile(rf"([^\n]{{{LINE}}})[^\n]+")
 
 
 def payload(
-    runs: Sequence[PageRun],
-    measures: Sequence[str],
-    looks: Sequence[int] = (),
-    *,
-    text: bool = True,
+    runs: Sequence[PageRun], measures: Sequence[str], looks: Sequence[int], *, text: bool = True
 ) -> dict[str, Any]:
     """Everything about single queries.
 
-    `looks` are the numbers of the runs' colours, by default their positions. Without `text` there is no code, no query
-    and no subject of a commit.
+    `looks` are the numbers of the runs' colours. Without `text` there is no code, no query and no subject of a commit.
     """
     # All runs were asked the same queries of the same code.
     kept = next((run.stored.inspection for run in runs if run.stored.inspection), None)
@@ -55,10 +50,7 @@ def payload(
         query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
         queries.append(query)
     return {
-        "runs": [
-            {"name": run.name, "short": run.short, "look": look}
-            for run, look in zip(runs, looks or range(len(runs)), strict=True)
-        ],
+        "runs": [{"name": run.name, "short": run.short, "look": look} for run, look in zip(runs, looks, strict=True)],
         "measures": [heading(name) for name in measures],
         "queries": queries,
         "files": {name: _lines(sources[name]) for name in sorted(_named(queries)) if name in sources},

@@ -39,7 +39,7 @@ def machine(tmp_path, name, store):
 
 
 def objects(store):
-    return {name: store.read(name) for name in store.names("vectors")}
+    return {name: store.read(name) for name in store.states("vectors")}
 
 
 @pytest.mark.parametrize("protocol", ["memory", "file"])
