@@ -232,13 +232,6 @@ class Kind(Generic[R]):
     def _in_room(self, name: str) -> R | None:
         return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)
 
-    def known_or_none(self, name: str) -> R | None:
-        """`known`, but None for a plug-in that cannot be imported."""
-        try:
-            return self.known(name)
-        except SpecError:  # a stored run no longer needs it
-            return None
-
     def find(self, name: str, target: str = "") -> R:
         """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one."""
         if name == "py":

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from repoeval_bench.chunkers.registry import is_parallel
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import (
     ChunkError,
@@ -130,7 +130,7 @@ def suited(
     pays = (
         ((isinstance(executor, ProcessPool) and executor.is_started) or planning.is_large(benchmark, len(chunkers)))
         # A chunker may have a process or a state of its own, unless its row says that it has none.
-        and all(is_parallel(chunker.spec) for chunker in chunkers)
+        and all(row_of(chunker.spec).parallel for chunker in chunkers)
         # A reranker's model uses all cores.
         and not any(retriever.scorer for retriever in retrievers)
     )
