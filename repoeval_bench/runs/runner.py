@@ -199,7 +199,7 @@ class Runner:
         sample: int | None = None,
     ) -> None:
         problems = problems or Problems()
-        check_requests(requests, home, problems, loaded=benchmark is not None)
+        check_requests(requests, problems, loaded=benchmark is not None)
         problems.check()
         store.check_writable(out)
         planning.log_unread(requests)

@@ -154,7 +154,7 @@ def recommend(
         return without_runs(code, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
-    check_recommendation(request, home, problems, settings)
+    check_recommendation(request, problems, settings)
     problems.check()
     if tasks and max(tasks.values()) < FEWEST_TASKS:
         of_size = sized(benchmark, (), SIZES, current=_now(request.current)[:1])[0]
@@ -494,9 +494,7 @@ def suitable(
     return protocols
 
 
-def check_recommendation(
-    request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
-) -> None:
+def check_recommendation(request: RecommendRequest, problems: Problems, settings: Sequence[RunRequest] = ()) -> None:
     """Collect the mistakes in a request that can be found without reading the data.
 
     `settings` are its requests for loaded data. Without them the choice of data is checked too, except the source.
@@ -511,7 +509,7 @@ def check_recommendation(
         for setting in settings or unread.requests(protocols)
         for spec in _tried(request)
     )
-    check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
+    check_requests([*dict.fromkeys(requests)], problems, loaded=bool(settings))
     with problems.about("purpose"):
         if request.purpose not in PURPOSES:
             raise UsageError(nearest("purpose", request.purpose, PURPOSES))
