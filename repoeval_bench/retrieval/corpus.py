@@ -39,6 +39,14 @@ class Corpus:
         """Iterate over every chunk that can be ranked: the repositories', then the queries' own."""
         return chain.from_iterable((*self.chunks.values(), *self.own.values()))
 
+    def by_file(self) -> dict[str, list[Chunk]]:
+        """Return `repo/path` -> the chunks of a file, without the queries' own and with those that were merged away."""
+        of_file: dict[str, list[Chunk]] = defaultdict(list)
+        for repo, chunks in self.chunks.items():
+            for chunk in (*chunks, *self.dropped.get(repo, ())):
+                of_file[chunk.file].append(chunk)
+        return of_file
+
     @property
     def n_chunks(self) -> int:
         """Chunks over all repositories."""
