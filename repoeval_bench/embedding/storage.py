@@ -92,15 +92,12 @@ def text_key(prefix: bytes, text: str) -> bytes:
 
 
 class VectorCache:
-    """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError.
+    """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError."""
 
-    `timeout` is how many seconds to wait for another process that writes.
-    """
-
-    def __init__(self, folder: Path, *, timeout: float = 60) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         with self.explained("opened"):
-            self.database = Cache(str(folder), timeout, RawDisk, **_SETTINGS)
+            self.database = Cache(str(folder), disk=RawDisk, **_SETTINGS)
         # Closed with the last reference to it: a connection refers to itself, and would be open until Python looks for
         # garbage.
         weakref.finalize(self, self.database.close)

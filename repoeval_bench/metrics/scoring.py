@@ -113,7 +113,7 @@ def score_run(
     judged, parsed = judge(run, qrels, context), parse_measures(measures)
     available = {"ranking"} | judged.context.has()
     for measure in parsed:
-        if lacking := sorted(measure.needs - available):
+        if lacking := sorted(measure.definition.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")
     return RunScores(
         query_ids=judged.query_ids,

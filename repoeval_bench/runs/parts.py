@@ -159,7 +159,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     from repoeval_bench.metrics import Measure
 
     measures = [Measure.parse(name) for name in names or usual_measures(gold)]
-    if written := [str(measure) for measure in measures if "written" in measure.needs]:
+    if written := [str(measure) for measure in measures if "written" in measure.definition.needs]:
         raise UsageError(
             f"{', '.join(written)}: of completions, not of rankings; score a stored run by it with repoeval-bench "
             "complete run"

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -76,8 +76,6 @@ class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
     model_config = STRICT
-    of_data: ClassVar[frozenset[str]] = frozenset()
-    """The fields that decide which data is read."""
 
     @classmethod
     def options(cls) -> dict[str, Flag]:
@@ -96,7 +94,7 @@ class Request(BaseModel):
         usual = type(self)()
         return [
             word
-            for name in sorted(self.options(), key=lambda name: (name != "chunker", name in self.of_data))
+            for name in sorted(self.options(), key=lambda name: (name != "chunker", name in DataRequest.model_fields))
             if getattr(self, name) != getattr(usual, name) or name in shown
             for word in self.options()[name].words_of(name, getattr(self, name))
         ]
@@ -198,9 +196,6 @@ class DataRequest(Request):
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""
         return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
-
-
-DataRequest.of_data = frozenset(DataRequest.model_fields)
 
 
 class RunRequest(DataRequest):
