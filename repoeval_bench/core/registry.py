@@ -269,10 +269,7 @@ class Kind(Generic[R]):
         A SpecError says in one sentence what does not exist, is missing or is not possible.
         """
         parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-        return self.resolve(self.find(parsed.name, parsed.target), parsed)
-
-    def resolve(self, row: R, parsed: Spec) -> ResolvedSpec:
-        """`choose` for a part that is found."""
+        row = self.find(parsed.name, parsed.target)
         if row.name != "py":
             self._check_target(row, parsed.target)
         own, chosen = self.options(row), None

@@ -105,17 +105,12 @@ class Request(BaseModel):
 
         It names fields, or their options if they were `typed` on a command line.
         """
-        values = {
-            name: _distinct(value) if isinstance(value, list | tuple) else value for name, value in fields.items()
-        }
-        for name, value in values.items():
-            # A single value may stand for a tuple of one.
-            if (
-                isinstance(value, str)
-                and name in cls.model_fields
-                and "tuple" in str(cls.model_fields[name].annotation)
-            ):
-                values[name] = (value,)
+        values = dict(fields)
+        for name, value in fields.items():
+            if isinstance(value, list | tuple):
+                values[name] = tuple(one for i, one in enumerate(value) if one not in value[:i])
+            elif isinstance(value, str) and "tuple" in str(getattr(cls.model_fields.get(name), "annotation", "")):
+                values[name] = (value,)  # a single value may stand for a tuple of one
         try:
             # A command line has texts alone, and click has converted those of options.
             return cls.model_validate(values, strict=False if typed else None)
@@ -123,14 +118,6 @@ class Request(BaseModel):
             raise UsageError(
                 all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())
             ) from error
-
-
-def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return each value once; all of them if one cannot be hashed."""
-    try:
-        return tuple(dict.fromkeys(values))
-    except TypeError:  # no field takes such a value
-        return tuple(values)
 
 
 def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:

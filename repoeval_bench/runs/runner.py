@@ -29,7 +29,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker, Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.choice import has_model
-from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.retrieval.registry import ResolvedRetriever
@@ -207,7 +207,7 @@ class Runner:
         self._executor, self._sample = executor, sample
         self._materials = planning.Materials(
             requests[0],
-            without=planning.unscored_repositories(requests),
+            without=passed_over((request.resolved_protocol() for request in requests), requests[0].level),
             results=results_at(out),
             home=home,
             benchmark=benchmark,
