@@ -17,7 +17,6 @@ import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -72,42 +71,14 @@ def edition_of(name: str) -> str | None:
     return next((shipped for shipped in reversed(known) if name in {shipped, shipped.partition("@")[0]}), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """A shipped pack in a line."""
-
-    name: str
-    """With its edition."""
-    repositories: int
-    tasks: int
-    """Those of the function level."""
-    languages: tuple[str, ...]
-    domains: dict[str, list[str]]
-    """Domain -> its packages, each with its version as its registry writes them."""
-    registry: str
-    """Where the packages are fetched."""
-
-
-def summaries() -> list[Summary]:
-    """Every shipped pack, the oldest edition first."""
-    return [summary_of(pack.content) for pack in map(shipped_pack, editions()) if pack]
-
-
-def summary_of(content: PackFile) -> Summary:
-    """The line of one."""
+def packages_of(content: PackFile) -> dict[str, list[str]]:
+    """Domain -> the packages of a shipped pack in it, each with its version as its registry writes them."""
     domains: dict[str, list[str]] = defaultdict(list)
-    npm = registry_of(content) == "npm"
+    version = "@" if registry_of(content) == "npm" else "=="
     for source in content.sources:
         facts = source.model_extra or {}
-        domains[facts["domain"]].append(f"{facts['package']}{'@' if npm else '=='}{facts['version']}")
-    return Summary(
-        name=content.name,
-        repositories=len(content.sources),
-        tasks=content.levels[FUNCTION.name].tasks,
-        languages=tuple(content.languages),
-        domains=dict(domains),
-        registry="registry of npm's settings" if npm else "index of pip's settings",
-    )
+        domains[facts["domain"]].append(f"{facts['package']}{version}{facts['version']}")
+    return domains
 
 
 def registry_of(content: PackFile) -> str:
