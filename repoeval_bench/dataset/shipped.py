@@ -12,7 +12,6 @@ their hashes; nothing is built or run.
 """
 
 import gzip
-import hashlib
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +21,7 @@ from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import work_folder, write_atomic
+from repoeval_bench.core.files import sha256_file, work_folder, write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -113,7 +112,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         _check(shipped.content, tasks, files)
         path = folder / "tasks" / task_set_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
-        hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+        hashes = (f"{sha256_file(folder / TREE / name)}  {name}\n" for name in names)
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
         write_plain(folder / MANIFEST, dump_manifest(shipped.content))
         shutil.rmtree(target, ignore_errors=True)
