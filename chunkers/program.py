@@ -100,16 +100,23 @@ def _positions(file: SourceFile, unit: str) -> dict[int, int]:
     return {position: index for index, position in enumerate(accumulate(widths, initial=0))}
 
 
+TIME_LIMIT = 60.0
+"""Seconds that a program may take for a file."""
+
+
+@CHUNKERS.register(
+    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
+)
 class ProgramChunker:
     """Any program that reads and writes JSON lines, started on the first file and kept for all.
 
-    `time_limit` is seconds per file. It is a ChunkError if the program dies, writes nonsense, hangs or returns spans
-    outside the file. The program starts again for the next file. Call `close` after the last file.
+    It is a ChunkError if the program dies, writes nonsense, hangs or returns spans outside the file. The program starts
+    again for the next file. Call `close` after the last file.
     """
 
     # Only when it is closed are surplus answers seen.
 
-    def __init__(self, command: str, time_limit: float = 60.0) -> None:
+    def __init__(self, command: str) -> None:
         try:
             self._arguments = shlex.split(command)
         except ValueError as error:
@@ -119,7 +126,6 @@ class ProgramChunker:
                 f"exec:{command} cannot be started: its first word is not a program on the PATH; give one, or its path"
             )
         self._command = command
-        self._time_limit = time_limit
         self._talk: _Conversation | None = None
 
     @property
@@ -135,7 +141,7 @@ class ProgramChunker:
         if self._talk is None:
             self._talk = _Conversation(self._arguments)
         try:
-            return chunks_of(file, self._talk.ask(request, self._time_limit))
+            return chunks_of(file, self._talk.ask(request))
         except _ProgramError as failure:
             last_words = self.close()
             raise ChunkError(
@@ -161,14 +167,6 @@ class ProgramChunker:
         return last_words
 
 
-@CHUNKERS.register(
-    name="exec", target="COMMAND", meaning="Any program that reads and writes JSON lines; see docs/chunkers.md."
-)
-def of_command(command: str) -> ProgramChunker:
-    """Return the chunker of a command line."""
-    return ProgramChunker(command)
-
-
 # Seconds that a program has to end by itself after its input ends.
 _GRACE = 2.0
 
@@ -190,13 +188,13 @@ class _Conversation:
         # Called at the latest when Python exits, so that no program outlives the run.
         self._kill = weakref.finalize(self, _kill_group, self._process)
 
-    def ask(self, request: str, time_limit: float) -> Any:
+    def ask(self, request: str) -> Any:
         """Return the program's answer to one line, parsed; _ProgramError if none comes or it is not JSON."""
         self.n_lines += 1
-        line = self._exchange(request.encode("utf-8") + b"\n", time_limit)
+        line = self._exchange(request.encode("utf-8") + b"\n", TIME_LIMIT)
         self._is_stuck = line is None
         if line is None:
-            raise _ProgramError(f"gave no answer within {time_limit:g} s")
+            raise _ProgramError(f"gave no answer within {TIME_LIMIT:g} s")
         if not line:
             with suppress(subprocess.TimeoutExpired):  # it may have closed its output alone
                 self._process.wait(timeout=_GRACE)

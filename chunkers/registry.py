@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import cast
 
 from repoeval_bench.chunkers._adapters import NamedChunker
-from repoeval_bench.core.errors import UsageError
+from repoeval_bench.core.errors import SpecError, UsageError
 from repoeval_bench.core.parts import Chunker, Snippet
 from repoeval_bench.core.registry import Kind, Row
 from repoeval_bench.core.spec import Spec
@@ -83,22 +84,13 @@ def as_chunker(value: object) -> Chunker:
     return make_chunker(f"py:{value.__module__}:{name}")
 
 
-def is_parallel(spec: str) -> bool:
-    """Return whether a chunker may cut in several processes."""
-    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
-    return row is not None and row.parallel
-
-
-def cuts_trees(spec: str) -> bool:
-    """Return whether a chunker cuts the syntax trees of this package."""
-    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
-    return row is not None and row.trees
-
-
-def is_of_others(spec: str) -> bool:
-    """Return whether a chunker is that of another project, which this one adapts."""
-    row = CHUNKERS.known_or_none(Spec.parse(spec).name)
-    return row is not None and bool(row.requires)
+def row_of(spec: str | Spec) -> ChunkerRow:
+    """Return the row of the chunker that a text names; one without facts if no chunker that is here has this name."""
+    with suppress(SpecError):  # an imported run's text is no spec, and a plug-in may be broken
+        parsed = Spec.parse(spec) if isinstance(spec, str) else spec
+        if row := CHUNKERS.known(parsed.name):
+            return row
+    return ChunkerRow(name="", meaning="")
 
 
 def snippet_of(spec: str, language: str) -> Snippet:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from repoeval_bench.chunkers.headers import HeadedChunker
-from repoeval_bench.chunkers.registry import cuts_trees
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan
@@ -51,7 +51,7 @@ def _cut(specs: tuple[str, ...]) -> dict[tuple[str, int], dict[str, "array[int]"
 def together(chunkers: Sequence[Chunker]) -> list[Chunker]:
     """Return the chunkers with the same chunks; those that cut syntax trees parse each file once in a process."""
     bare = [one.inner if isinstance(one, HeadedChunker) else one for one in chunkers]
-    cutting = {one.spec: one for one in bare if cuts_trees(one.spec)}
+    cutting = {one.spec: one for one in bare if row_of(one.spec).trees}
     if sum(one.spec in cutting for one in bare) < 2:
         return list(chunkers)
     shared: list[Chunker] = []

@@ -339,7 +339,7 @@ KINDS: dict[str, tuple[float, Callable[[random.Random, Inputs], object]]] = {
     "run": (0.12, lambda rng, i: read_run(i.write("f.run.trec", damaged(rng, RUN))).rankings),
     "qrels": (0.12, lambda rng, i: read_qrels(i.write("f.qrels.trec", damaged(rng, QRELS)))),
     "gates": (0.04, lambda rng, i: read_gates(i.write("gates.yaml", damaged(rng, GATES)))),
-    "bench files": (0.01, lambda rng, i: read_benchmark(i.write("b.yaml", damaged(rng, BENCH)), {}, i.folder).requests),
+    "bench files": (0.01, lambda rng, i: read_benchmark(i.write("b.yaml", damaged(rng, BENCH)), {}).requests),
     "chosen": (0.02, lambda rng, i: read_chosen(i.write("chunking.toml", damaged(rng, CHOSEN)))),
     "packs": (0.01, lambda rng, i: one_damaged(rng, i.pack, lambda: load_benchmark(i.pack, home=i.folder).tasks)),
     "specs": (0.09, specs),

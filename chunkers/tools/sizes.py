@@ -4,13 +4,13 @@ A search sets a size option so that the mean size of the chunks, in nws, is near
 `chunker_name` and `chunker_size` split a spec into chunker and size.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from itertools import chain
 
 from repoeval_bench.chunkers._adapters import chunks_of
-from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker
+from repoeval_bench.chunkers.registry import CHUNKERS, make_chunker, row_of
 from repoeval_bench.core.errors import ChunkError, SpecError, UsageError, without_traceback
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -139,8 +139,7 @@ def _ends(target: float, files: Sequence[SourceFile]) -> tuple[float, int]:
 
 def size_option(spec: Spec) -> str | None:
     """Return the option of a full spec that sets the chunks' size, or None."""
-    row = CHUNKERS.known_or_none(spec.name)
-    return next((name for name in (*(row.sizes if row else ()), *SIZE_OPTIONS) if name in spec.params), None)
+    return next((name for name in (*row_of(spec).sizes, *SIZE_OPTIONS) if name in spec.params), None)
 
 
 def is_resized(spec: str, other: str) -> bool:
@@ -160,16 +159,10 @@ def resize(spec: str, size: int) -> str:
     if option is None:
         raise UsageError(f"{spec} has no option for a size; leave it out of a sweep of sizes")
     params = {**start.params, option: str(size)}
-    for name in _scaled(start).get(option, ()):
+    for name in row_of(start).scaled.get(option, ()):
         value = round(size * int(start.params[name]) / int(start.params[option]))
         params[name] = str(min(size, max(1, value)))
     return str(Spec(start.name, start.target, params))
-
-
-def _scaled(spec: Spec) -> Mapping[str, tuple[str, ...]]:
-    """Return the options that keep their ratio to a size, by the option that sets it."""
-    row = CHUNKERS.known_or_none(spec.name)
-    return row.scaled if row else {}
 
 
 def _nearest(seen: dict[int, float], target: float) -> int:
@@ -189,10 +182,10 @@ def chunker_name(spec: str, *, sized: bool = False) -> str:
         parsed = Spec.parse(spec)
     except SpecError:
         return spec
-    row = CHUNKERS.known_or_none(parsed.name)
-    options = CHUNKERS.options(row) if row and not row.target else {}
+    row = row_of(parsed)
+    options = {} if row.target else CHUNKERS.options(row)
     defaults = {name: str(option.default) for name, option in options.items()}
-    size = {size_option(parsed), *chain.from_iterable(_scaled(parsed).values())}
+    size = {size_option(parsed), *chain.from_iterable(row.scaled.values())}
     params = {
         key: value for key, value in parsed.params.items() if (sized if key in size else defaults.get(key) != value)
     }

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from repoeval_bench.core.definitions import definitions
 from repoeval_bench.core.languages import Language, language_of
-from repoeval_bench.core.source import Chunk, SourceFile, count_nws, nearest_rank
+from repoeval_bench.core.source import Chunk, SourceFile, count_nws, summarize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class ChunkStats:
 
 def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]) -> ChunkStats:
     """Measure (file, its chunks) pairs; LanguageError if a file's grammar is not installed."""
-    sizes = sorted(count_nws(chunk.text) for _, chunks in chunked for chunk in chunks)
+    sizes = [count_nws(chunk.text) for _, chunks in chunked for chunk in chunks]
     lines = shared = uncovered = n_definitions = whole = unknown = 0
     for file, chunks in chunked:
         before = file.nws_before()
@@ -60,10 +60,7 @@ def chunk_stats(spec: str, chunked: Sequence[tuple[SourceFile, Sequence[Chunk]]]
         spec=spec,
         files=len(chunked),
         chunks=len(sizes),
-        mean=round(sum(sizes) / len(sizes), 1) if sizes else 0.0,
-        median=nearest_rank(sizes, 50),
-        p95=nearest_rank(sizes, 95),
-        max=nearest_rank(sizes, 100),
+        **summarize(sizes),
         lines=lines,
         shared_lines=shared,
         uncovered_lines=uncovered,

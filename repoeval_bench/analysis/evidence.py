@@ -26,7 +26,7 @@ from repoeval_bench.analysis.shrinkage import (
 )
 from repoeval_bench.analysis.statistics import Sample, seeded
 from repoeval_bench.analysis.verdicts import READ, leads_of
-from repoeval_bench.chunkers.registry import CHUNKERS, of_size, snippet_of
+from repoeval_bench.chunkers.registry import CHUNKERS, of_size, row_of, snippet_of
 from repoeval_bench.core.parts import Snippet
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.dataset.pack import FEWEST_TASKS
@@ -76,9 +76,9 @@ HEADER = "stem"
 def with_header(spec: str) -> str | None:
     """Return a spec with this header; None for one that has a header already, or can have none."""
     parsed = Spec.parse(spec)
-    row = CHUNKERS.known_or_none(parsed.name)
+    row = row_of(parsed)
     # An option `header` of another package's chunker is its own.
-    if "header" in parsed.params or row is None or row.origin:
+    if "header" in parsed.params or row.part is None or row.origin:
         return None
     headed = str(Spec(parsed.name, parsed.target, {**parsed.params, "header": HEADER}))
     # The commas of a command (`exec:`) are its own, too.

@@ -180,7 +180,7 @@ def run_command(
         refuse_unread({*ExecutionRequest.model_fields, "details"}, "with --dry-run, which makes no run")
     path = find_benchmark(file)
     overrides = {"source": source, "embedder": embedder}
-    benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value}, home)
+    benchmarking = read_benchmark(path, {name: value for name, value in overrides.items() if value})
     if dry_run:
         lines = [eval_line(request, out=out, home=home) for request in benchmarking.requests]
         if as_json:

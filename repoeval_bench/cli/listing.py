@@ -14,8 +14,8 @@ from repoeval_bench.core.errors import UsageError, nearest
 from repoeval_bench.core.extras import install_command
 from repoeval_bench.core.languages import FURTHER, LANGUAGES
 from repoeval_bench.core.registry import Kind, Row
-from repoeval_bench.dataset.repoeval import LEVELS
-from repoeval_bench.dataset.shipped import shipped_pack, summaries, summary_of
+from repoeval_bench.dataset.repoeval import FUNCTION, LEVELS
+from repoeval_bench.dataset.shipped import editions, packages_of, registry_of, shipped_pack
 from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.metrics import explain
 from repoeval_bench.metrics.definition import MEASURES
@@ -103,7 +103,8 @@ def _datasets() -> Table:
 
 
 def _packs() -> Table:
-    lines = [(pack.name, str(pack.repositories), str(pack.tasks), ", ".join(pack.languages)) for pack in summaries()]
+    known = [pack.content for pack in map(shipped_pack, editions()) if pack]
+    lines = [(c.name, str(len(c.sources)), str(c.levels[FUNCTION.name].tasks), ", ".join(c.languages)) for c in known]
     return _table("pack", "repositories", "function tasks", "languages", lines=lines)
 
 
@@ -241,9 +242,9 @@ def _pack(name: str, names: Sequence[str]) -> str:
     pack = shipped_pack(name)
     if pack is None:
         raise UsageError(nearest("pack", name, names))
-    summary = summary_of(pack.content)
-    title = (
-        f"pack {summary.name}: {summary.tasks} function tasks in {summary.repositories} packages, fetched through the "
-        f"{summary.registry}; see docs/data.md"
-    )
-    return "\n".join([title, *(f"  {domain}: {', '.join(names)}" for domain, names in summary.domains.items())])
+    content = pack.content
+    registry = "registry of npm's settings" if registry_of(content) == "npm" else "index of pip's settings"
+    tasks = f"{content.levels[FUNCTION.name].tasks} function tasks in {len(content.sources)} packages"
+    title = f"pack {content.name}: {tasks}, fetched through the {registry}; see docs/data.md"
+    domains = packages_of(content).items()
+    return "\n".join([title, *(f"  {domain}: {', '.join(packages)}" for domain, packages in domains)])

@@ -88,7 +88,7 @@ def recommend_command(
     before the embedding model begins. After an interruption, the same command continues.
     """
     request = _with_installed_parts(RecommendRequest.of({"source": source, **fields}, typed=True))
-    _check(request, execution, report, home)
+    _check(request, execution, report)
     check_writable(out)
     if is_test(f"{Path(request.source).resolve().name}/"):  # a folder of tests: their helpers are no other code
         request = request.model_copy(update={"tests": "all"})
@@ -216,7 +216,7 @@ def _unmeasured(error: NoTaskError, history: OwnHistory | None, request: Recomme
     return without_runs(code.model_copy(update={"tests": request.tests}), request, tuple(skipped))
 
 
-def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None, home: Path | None) -> None:
+def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path | None) -> None:
     """Report every mistake that shows before code is read or fetched."""
     problems = Problems()
     if report is not None:
@@ -224,7 +224,7 @@ def _check(request: RecommendRequest, execution: ExecutionRequest, report: Path 
             check_page("--report")
     with problems.about("executor"):
         check_execution(execution)
-    check_recommendation(request, home, problems)
+    check_recommendation(request, problems)
     problems.check()
 
 

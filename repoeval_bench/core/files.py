@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from secrets import token_hex
-from typing import BinaryIO
 
 from repoeval_bench.core.errors import ResultError, UsageError, os_errors_as
 
@@ -161,9 +160,6 @@ def slug(text: str, length: int = 48) -> str:
     return re.sub(r"[^A-Za-z0-9.=]+", "-", text).strip("-.")[:length].strip("-.")
 
 
-def git_blob_id(stream: BinaryIO, size: int) -> str:
+def git_blob_id(content: bytes) -> str:
     """Git's id of a blob, without git: SHA-1 over `blob <size>`, a zero byte, the content."""
-    digest = hashlib.sha1(b"blob %d\0" % size, usedforsecurity=False)
-    while block := stream.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content), usedforsecurity=False).hexdigest()

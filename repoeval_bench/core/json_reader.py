@@ -37,19 +37,15 @@ class JsonFaultError(ValueError):
         return f"{path}:{self.line}" if self.line else str(path)
 
 
-class UnreadableError(ValueError):
-    """A file cannot be opened or read; the text says why."""
-
-
 @contextmanager
 def faults_as(kind: type[BenchError], path: Path, way_out: str) -> Iterator[None]:
-    """Raise a fault of this file in the block as a `kind`: `path:line is broken (…); way_out`."""
+    """Raise a fault of this file in the block, or an OSError, as a `kind`: `path:line is broken (…); way_out`."""
     try:
         yield
     except JsonFaultError as fault:
         raise kind(f"{fault.where(path)} is broken ({fault}); {way_out}") from fault
-    except UnreadableError as fault:
-        raise kind(f"{path} cannot be read ({fault}); {way_out}") from fault
+    except OSError as error:
+        raise kind(f"{path} cannot be read ({os_reason(error)}); {way_out}") from error
 
 
 def parse(text: bytes | str, model: type[_Model], whole: str = "") -> _Model:
@@ -87,10 +83,7 @@ def parse_rows(raw: bytes, model: type[_Model]) -> Iterator[tuple[int, _Model | 
 
 
 def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
-    """Yield (line number, record) of every row of a JSONL file; JsonFaultError at the first row that does not fit.
-
-    UnreadableError if the file cannot be read.
-    """
+    """Yield (line number, record) of every row of a JSONL file; JsonFaultError at the first row that does not fit."""
     with opened(path) as stream:
         for number, line in lines(stream):
             try:
@@ -100,16 +93,13 @@ def read_rows(path: Path, model: type[_Model]) -> Iterator[tuple[int, _Model]]:
 
 
 def read_document(path: Path) -> bytes:
-    """Return the bytes of a file, without a BOM; UnreadableError if it cannot be read."""
+    """Return the bytes of a file, without a BOM."""
     with opened(path) as stream:
         return stream.read().removeprefix(_BOM)
 
 
 def read_text(path: Path) -> str:
-    """The text of a file in UTF-8, without a BOM; a JsonFaultError names the line that is not UTF-8.
-
-    UnreadableError if the file cannot be read.
-    """
+    """The text of a file in UTF-8, without a BOM; a JsonFaultError names the line that is not UTF-8."""
     raw = read_document(path)
     try:
         return raw.decode()
@@ -121,12 +111,10 @@ def read_text(path: Path) -> str:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BinaryIO]:
-    """Open a file, unpacking `.gz`; UnreadableError if it cannot be read, JsonFaultError if it cannot be unpacked."""
+    """Open a file, unpacking `.gz`; JsonFaultError if it cannot be unpacked."""
     try:
         # GzipFile.readline is a Python call for each line.
         with io.BufferedReader(gzip.open(path), _BLOCK) if path.suffix == ".gz" else path.open("rb") as stream:
             yield stream
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise JsonFaultError(f"it cannot be unpacked: {error}") from error
-    except OSError as error:
-        raise UnreadableError(os_reason(error)) from error

@@ -232,13 +232,6 @@ class Kind(Generic[R]):
     def _in_room(self, name: str) -> R | None:
         return next((row for row in self._of_room().values() if name in (row.name, *row.aliases)), None)
 
-    def known_or_none(self, name: str) -> R | None:
-        """`known`, but None for a plug-in that cannot be imported."""
-        try:
-            return self.known(name)
-        except SpecError:  # a stored run no longer needs it
-            return None
-
     def find(self, name: str, target: str = "") -> R:
         """The row of a name, or of `py` and its target; a SpecError for an unknown name offers the nearest one."""
         if name == "py":
@@ -276,25 +269,20 @@ class Kind(Generic[R]):
         A SpecError says in one sentence what does not exist, is missing or is not possible.
         """
         parsed = Spec.parse(spec) if isinstance(spec, str) else spec
-        return self.resolve(self.find(parsed.name, parsed.target), parsed)
-
-    def resolve(self, row: R, parsed: Spec) -> ResolvedSpec:
-        """`choose` for a part that is found."""
+        row = self.find(parsed.name, parsed.target)
         if row.name != "py":
             self._check_target(row, parsed.target)
-        own, chosen = self.options(row), None
-        others: Mapping[str, Option] = {}
-        if row.inner:
-            chosen = row.inner.inside(parsed.target)
-            others = row.inner.options(chosen)
+        own = self.options(row)
+        chosen = row.inner.inside(parsed.target) if row.inner else None
+        others = row.inner.options(chosen) if row.inner else {}
         owner = f"{self.name} {parsed.name}" + (f":{parsed.target}" if row.name == "py" else "")
         values = read_options(owner, parsed.params, {**own, **others})
         inner = None
-        if row.inner and chosen:
-            of_inner = tuple((key, value) for key, value in values.items() if key not in own)
-            inner = ResolvedSpec(kind=row.inner, row=chosen, target=parsed.target, values=of_inner)
-        own_values = tuple((key, value) for key, value in values.items() if key in own)
-        return ResolvedSpec(kind=self, row=row, target=parsed.target, values=own_values, inner=inner)
+        if row.inner:
+            of_inner = {key: value for key, value in values.items() if key not in own}
+            inner = ResolvedSpec(kind=row.inner, row=chosen, target=parsed.target, options=of_inner)
+        own_values = {key: value for key, value in values.items() if key in own}
+        return ResolvedSpec(kind=self, row=row, target=parsed.target, options=own_values, inner=inner)
 
     def inside(self, target: str) -> R:
         """The row of a part inside another: `py:…`, a name, or else the row that takes any name."""
@@ -364,19 +352,14 @@ class ResolvedSpec:
     kind: Kind[Any]
     row: Any
     target: str
-    values: tuple[tuple[str, Any], ...]
+    options: dict[str, Any]
     inner: ResolvedSpec | None = None
 
     @property
     def spec(self) -> str:
         """The spec that rebuilds it, every option printed."""
-        inner = dict(self.inner.values) if self.inner else {}
-        return format_spec(self.row.name, {**dict(self.values), **inner}, self.target)
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Option -> value."""
-        return dict(self.values)
+        inner = self.inner.options if self.inner else {}
+        return format_spec(self.row.name, self.options | inner, self.target)
 
     def check_installed(self) -> None:
         """Raise a UsageError if a package is missing that the part, or the one inside it, needs."""

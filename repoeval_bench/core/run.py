@@ -1,4 +1,4 @@
-"""Queries, the rankings of a retriever, the relevance judgements, and one score."""
+"""Queries, the rankings of a retriever, and the relevance judgements."""
 
 from array import array
 from bisect import bisect_right
@@ -65,12 +65,3 @@ class Run:
     latency_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     rerank_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     pairs: tuple[int, int] = field(default=(0, 0), compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Score:
-    """One query's value of one measure."""
-
-    query_id: str
-    measure: str
-    value: float

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import accumulate, chain
-from typing import Self
+from typing import Any, Self
 
 from repoeval_bench.core.spans import CharSpan, LineSpan
 
@@ -33,9 +33,11 @@ def readable(text: str) -> str:
     return text
 
 
-def nearest_rank(ascending: Sequence[int], percent: int) -> int:
-    """The percentile of sizes by nearest rank, which is one of them; 0 for no sizes."""
-    return ascending[max(0, -(-len(ascending) * percent // 100) - 1)] if ascending else 0
+def summarize(sizes: Sequence[int]) -> dict[str, Any]:
+    """Mean, and median, p95 and max by nearest rank, which are some of the sizes; zeros for none."""
+    ordered = sorted(sizes) or [0]
+    median, p95 = (ordered[-(-len(ordered) * percent // 100) - 1] for percent in (50, 95))
+    return {"mean": round(sum(ordered) / len(ordered), 1), "median": median, "p95": p95, "max": ordered[-1]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ def obtain(source: str, task_set: TaskSet, home: Path, *, upgrade: bool = False)
         return _edition(shipped, task_set, home)
     if pack := Pack.find(source):
         return Obtained(pack.installed(task_set))
-    return _fetch(open_source(source, task_set, home), task_set, home)
+    return _fetch(open_source(source, task_set), task_set, home)
 
 
 def task_set_at(source: str, level: str, context: str, tokenizer: str) -> TaskSet:
@@ -207,10 +207,10 @@ def is_benchmark(source: str) -> bool:
     return Pack.find(source) is not None or any((folder / name).is_file() for name in (TASK_ARCHIVE, archived.MANIFEST))
 
 
-def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
+def open_source(source: str, task_set: TaskSet) -> Source:
     """The source of a name, address or folder; nothing is fetched by opening it."""
     if source == "github":
-        return archived.GitHub(home)
+        return archived.GitHub()
     if source == "pypi":
         if task_set.level != FUNCTION.name:
             raise UsageError(
@@ -219,18 +219,18 @@ def open_source(source: str, task_set: TaskSet, home: Path) -> Source:
             )
         return PackageIndex()
     if _is_remote(source):
-        return archived.MirrorUrl(source, home)
+        return archived.MirrorUrl(source)
     if "/" not in source and "\\" not in source and not Path(source).exists():
         known = (*NAMED, *dict.fromkeys(name.partition("@")[0] for name in editions()))
         raise UsageError(f"{nearest('source', source, known)} (an address or an existing folder is one too)")
     return archived.MirrorFolder(Path(source))
 
 
-def check_source(source: str, task_set: TaskSet, home: Path) -> None:
+def check_source(source: str, task_set: TaskSet) -> None:
     """Raise a UsageError if a source does not exist or cannot hold the task set; nothing is fetched or read."""
     if source not in {"", "auto"} and not (code_folders(source) or shipped_pack(source) or Pack.find(source)):
         with suppress(DatasetError):  # reported when the source is read
-            open_source(source, task_set, home)
+            open_source(source, task_set)
 
 
 def _is_remote(source: str) -> bool:
@@ -273,7 +273,7 @@ def _auto(task_set: TaskSet, home: Path, *, upgrade: bool) -> Obtained:
     problems = []
     for name in names:
         try:
-            obtained = _fetch(open_source(name, task_set, home), task_set, home)
+            obtained = _fetch(open_source(name, task_set), task_set, home)
         except SourceError as error:
             problems.append(f"{name}: {error}")
         else:

@@ -12,18 +12,16 @@ their hashes; nothing is built or run.
 """
 
 import gzip
-import hashlib
 import shutil
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import DatasetError, os_errors_as
-from repoeval_bench.core.files import work_folder, write_atomic
+from repoeval_bench.core.files import sha256_file, work_folder, write_atomic
 from repoeval_bench.core.languages import ENDINGS
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.source import SourceFile
@@ -72,42 +70,14 @@ def edition_of(name: str) -> str | None:
     return next((shipped for shipped in reversed(known) if name in {shipped, shipped.partition("@")[0]}), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
-    """A shipped pack in a line."""
-
-    name: str
-    """With its edition."""
-    repositories: int
-    tasks: int
-    """Those of the function level."""
-    languages: tuple[str, ...]
-    domains: dict[str, list[str]]
-    """Domain -> its packages, each with its version as its registry writes them."""
-    registry: str
-    """Where the packages are fetched."""
-
-
-def summaries() -> list[Summary]:
-    """Every shipped pack, the oldest edition first."""
-    return [summary_of(pack.content) for pack in map(shipped_pack, editions()) if pack]
-
-
-def summary_of(content: PackFile) -> Summary:
-    """The line of one."""
+def packages_of(content: PackFile) -> dict[str, list[str]]:
+    """Domain -> the packages of a shipped pack in it, each with its version as its registry writes them."""
     domains: dict[str, list[str]] = defaultdict(list)
-    npm = registry_of(content) == "npm"
+    version = "@" if registry_of(content) == "npm" else "=="
     for source in content.sources:
         facts = source.model_extra or {}
-        domains[facts["domain"]].append(f"{facts['package']}{'@' if npm else '=='}{facts['version']}")
-    return Summary(
-        name=content.name,
-        repositories=len(content.sources),
-        tasks=content.levels[FUNCTION.name].tasks,
-        languages=tuple(content.languages),
-        domains=dict(domains),
-        registry="registry of npm's settings" if npm else "index of pip's settings",
-    )
+        domains[facts["domain"]].append(f"{facts['package']}{version}{facts['version']}")
+    return domains
 
 
 def registry_of(content: PackFile) -> str:
@@ -142,7 +112,7 @@ def make_edition(shipped: Pack, target: Path) -> Pack:
         _check(shipped.content, tasks, files)
         path = folder / "tasks" / task_set_of_pack(shipped.content).task_file
         write_plain(path, dump_tasks(tasks))
-        hashes = (f"{hashlib.sha256((folder / TREE / name).read_bytes()).hexdigest()}  {name}\n" for name in names)
+        hashes = (f"{sha256_file(folder / TREE / name)}  {name}\n" for name in names)
         write_plain(folder / TREE / HASHES, "".join(sorted(hashes)).encode())
         write_plain(folder / MANIFEST, dump_manifest(shipped.content))
         shutil.rmtree(target, ignore_errors=True)

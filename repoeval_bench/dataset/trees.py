@@ -1,12 +1,12 @@
 """Repository trees: which files belong to a repository, and their text as every stage sees it."""
 
-import hashlib
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from repoeval_bench.core.errors import DatasetError
+from repoeval_bench.core.files import sha256_text
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.dataset.repoeval import EXTENSIONS
 
@@ -58,7 +58,7 @@ def decode(raw: bytes) -> str:
 def text_hash(raw: bytes) -> str:
     """SHA-256 of a file's text as `decode` gives it; "" where it is not UTF-8."""
     try:
-        return hashlib.sha256(decode(raw).encode()).hexdigest()
+        return sha256_text(decode(raw))
     except UnicodeDecodeError:
         return ""
 

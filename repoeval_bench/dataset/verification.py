@@ -1,6 +1,5 @@
 """Checks and counts of an installed set: whether it is unchanged since it was verified, and its tasks fit its files."""
 
-import io
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -62,7 +61,7 @@ def _task_file_problems(installed: InstalledSet, tasks: tuple[Task, ...]) -> Ite
         return
     path, task_set = installed.task_file, installed.task_set
     raw = path.read_bytes()
-    if git_blob_id(io.BytesIO(raw), len(raw)) == index.sources().task_files[path.name]:
+    if git_blob_id(raw) == index.sources().task_files[path.name]:
         return
     if task_set.level != FUNCTION.name:
         yield f"{path.name}: it has a wrong hash"

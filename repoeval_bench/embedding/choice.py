@@ -4,7 +4,8 @@ from typing import cast
 
 from repoeval_bench.core.parts import Role
 from repoeval_bench.core.spec import Spec
-from repoeval_bench.embedding import long_text, models
+from repoeval_bench.embedding import models
+from repoeval_bench.embedding.long_text import OPTIONS, LongText
 from repoeval_bench.embedding.registry import EMBEDDERS, TextEncoder
 
 
@@ -27,17 +28,16 @@ def parse_embedder(text: str) -> Spec:
     return Spec(spec.name, spec.target, {key: str(value) for key, value in values.items()})
 
 
-def choose_embedder(text: str) -> tuple[Spec, dict[Role, long_text.LongText]]:
+def choose_embedder(text: str) -> tuple[Spec, dict[Role, LongText]]:
     """Return (checked spec of an embedder, role -> policy for long texts) without looking for a model.
 
     A UsageError names what is missing, impossible or without effect.
+
+    >>> str(choose_embedder("hash:dim=8")[0]), choose_embedder("st:m,long_queries=tail")[1]
+    ('hash:dim=8,seed=0', {'query': 'tail', 'document': 'head'})
     """
-    model, policies = long_text.split_spec(text)
-    spec = parse_embedder(model)
-    options = EMBEDDERS.options(EMBEDDERS.find(spec.name, spec.target))
-    if set(policies.values()) != {"head"} and not options.keys() >= set(long_text.OPTIONS.values()):
-        raise long_text.changes_nothing(spec)
-    return spec, policies
+    spec = parse_embedder(text)
+    return spec, {role: cast("LongText", spec.params.pop(option, "head")) for role, option in OPTIONS.items()}
 
 
 def has_model(text: str) -> bool:

@@ -2,11 +2,9 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, get_args
+from typing import Literal
 
-from repoeval_bench.core.errors import SpecError, UsageError, nearest
 from repoeval_bench.core.parts import Role
-from repoeval_bench.core.spec import Spec
 
 LongText = Literal["head", "tail", "mean"]
 """`head`: the model reads the beginning and drops the rest, as its library does. `tail`: it reads the end, from the
@@ -18,27 +16,6 @@ HEADS: Mapping[Role, LongText] = {"query": "head", "document": "head"}
 
 OPTIONS: Mapping[Role, str] = {"query": "long_queries", "document": "long_chunks"}
 """Role -> the option of an embedder's spec that says what happens to long texts of that role."""
-
-
-def split_spec(text: str) -> tuple[str, dict[Role, LongText]]:
-    """Return (the spec without the options of this module, role -> policy); a SpecError where a policy does not exist.
-
-    >>> split_spec("minilm:long_queries=tail")
-    ('minilm', {'query': 'tail', 'document': 'head'})
-    """
-    spec = Spec.parse(text)
-    policies: dict[Role, LongText] = {}
-    for role, option in OPTIONS.items():
-        policy = spec.params.pop(option, "head")
-        if policy not in get_args(LongText):
-            raise SpecError(f"embedder {text!r}: {nearest(option, policy, get_args(LongText))}")
-        policies[role] = policy  # type: ignore[assignment]
-    return str(spec), policies
-
-
-def changes_nothing(spec: object) -> UsageError:
-    """Return the error for a policy for long texts where the embedder gets every text whole."""
-    return UsageError(f"{spec} is given every text whole, so a policy for long texts changes nothing; leave it out")
 
 
 def cut(text: str, policy: LongText, starts: Sequence[int], room: int, fits: Callable[[str], bool]) -> tuple[str, ...]:

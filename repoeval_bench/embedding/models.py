@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.util import find_spec
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -170,10 +170,7 @@ def locate(text: str) -> ModelFiles:
 
 def _bundled_folder() -> Path:
     require("embedder minilm", BUNDLED_PACKAGE)
-    package = find_spec(BUNDLED_PACKAGE)
-    assert package is not None
-    assert package.submodule_search_locations
-    return Path(package.submodule_search_locations[0]) / "model"
+    return Path(str(files(BUNDLED_PACKAGE) / "model"))
 
 
 def _model_folder(name: str) -> Path:

@@ -92,15 +92,12 @@ def text_key(prefix: bytes, text: str) -> bytes:
 
 
 class VectorCache:
-    """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError.
+    """SHA-256 digest -> bytes, in one diskcache folder. A value that changed since it was written is a CacheError."""
 
-    `timeout` is how many seconds to wait for another process that writes.
-    """
-
-    def __init__(self, folder: Path, *, timeout: float = 60) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         with self.explained("opened"):
-            self.database = Cache(str(folder), timeout, RawDisk, **_SETTINGS)
+            self.database = Cache(str(folder), disk=RawDisk, **_SETTINGS)
         # Closed with the last reference to it: a connection refers to itself, and would be open until Python looks for
         # garbage.
         weakref.finalize(self, self.database.close)
@@ -134,17 +131,6 @@ class VectorCache:
 
     def flush(self) -> None:
         """Nothing waits to be written here."""
-
-    def entries(self) -> Iterator[tuple[bytes, bytes]]:
-        """Yield (key, value with its seal) of each entry, in the order of writing."""
-        for key in self.database:
-            if (value := self.database.get(key)) is not None:  # another process may have removed it
-                yield key, value
-
-    def delete(self, keys: Iterable[bytes]) -> None:
-        """Delete entries."""
-        for key in keys:
-            self.database.delete(key)
 
     def close(self) -> None:
         """Close the database."""
@@ -218,12 +204,14 @@ def verify(folder: Path, *, delete: bool = False) -> Verified:
     with cache.explained("read"):
         if faults := cache.database.check():  # of a broken structure no entry can be removed by itself
             raise CacheError(f"the vector cache {folder} is damaged: {faults[0].message}; {DELETE}")
-        for key, value in cache.entries():
-            entries += 1
-            if unsealed(key, value) is None:
-                broken.append(key)
+        for key in cache.database:
+            if (value := cache.database.get(key)) is not None:  # another process may have removed it
+                entries += 1
+                if unsealed(key, value) is None:
+                    broken.append(key)
     if delete:
         with cache.explained("written"):
-            cache.delete(broken)
+            for key in broken:
+                cache.database.delete(key)
     cache.close()
     return Verified(str(folder), entries, len(broken), len(broken) if delete else 0)

@@ -99,16 +99,13 @@ def _greedy_run(
 
     run = {}
     for query_id in qrels:
-        golds = _golds(context, query_id, greed)
+        if greed == "definitions":
+            golds = look_up("definitions", context.definitions, query_id, "query")
+        else:
+            golds = (look_up("gold", context.gold, query_id, "query"),)
         order = by_gold(near(query_id, (location.file for gold in golds for location in gold)), golds, lines)
         run[query_id] = [(chunk_id, 0.0) for chunk_id in order]
     return run
-
-
-def _golds(context: Context, query_id: str, greed: Greed) -> tuple[Gold, ...]:
-    if greed == "definitions":
-        return tuple(look_up("definitions", context.definitions, query_id, "query"))
-    return (look_up("gold", context.gold, query_id, "query"),)
 
 
 def by_gold(chunks: Mapping[str, ChunkPlace], golds: Sequence[Gold], lines: Lines) -> list[str]:

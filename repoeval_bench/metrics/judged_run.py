@@ -54,7 +54,7 @@ class WrittenCompletion:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Context:
-    """Inputs by the names that `Measure.needs` uses; give only what the measures ask for.
+    """Inputs by the names that `MeasureDefinition.needs` has; give only what the measures ask for.
 
     `places`: chunk_id -> its place. `gold`: query_id -> Gold. `line_nws`: file -> non-whitespace characters of each
     line. `definitions`: query_id -> the gold lines of each definition that it needs. `texts`: chunk_id -> text.

@@ -70,11 +70,6 @@ class Measure:
         """Its definition in the registry."""
         return _definition(self.name)
 
-    @property
-    def needs(self) -> frozenset[str]:
-        """Inputs it is computed from: `ranking`, and fields of `Context`."""
-        return self.definition.needs
-
     def __call__(self, run: JudgedRun) -> FloatArray:
         """Its value for every query, float64 (n_queries,); a MetricError if it gives a value that is not finite."""
         values = self.definition(run, self.k, **dict(self.options))
@@ -113,7 +108,7 @@ def parse_measures(measures: str | Measure | Iterable[str | Measure]) -> tuple[M
 
 def inputs_of(measures: Iterable[str | Measure]) -> frozenset[str]:
     """All that the measures need: `ranking`, and the fields of `Context` that a caller must fill."""
-    return frozenset().union(*(measure.needs for measure in parse_measures(measures)))
+    return frozenset().union(*(measure.definition.needs for measure in parse_measures(measures)))
 
 
 def pattern(name: str, definition: MeasureDefinition) -> str:

@@ -1,6 +1,6 @@
 """Scoring a run: every query of the qrels, every measure, one array each."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 
 from repoeval_bench.core.errors import MetricError
 from repoeval_bench.core.extras import require
-from repoeval_bench.core.run import Run, Score
+from repoeval_bench.core.run import Run
 from repoeval_bench.metrics.given import Judgements, OneRanking, Rankings
 from repoeval_bench.metrics.judged_run import Context, FloatArray, judge
 from repoeval_bench.metrics.measure import DEFAULT_MEASURES, Measure, parse_measures
@@ -50,13 +50,6 @@ class RunScores:
     def mean(self) -> dict[str, float]:
         """Measure -> mean over all queries."""
         return {name: float(values.mean()) for name, values in self.values.items()}
-
-    def per_query(self) -> Iterator[Score]:
-        """Every query's value of every measure, query by query."""
-        columns = [(name, values.tolist()) for name, values in self.values.items()]
-        for i, query_id in enumerate(self.query_ids):
-            for name, column in columns:
-                yield Score(query_id, name, column[i])
 
     @property
     def strategy_used(self) -> str:
@@ -113,7 +106,7 @@ def score_run(
     judged, parsed = judge(run, qrels, context), parse_measures(measures)
     available = {"ranking"} | judged.context.has()
     for measure in parsed:
-        if lacking := sorted(measure.needs - available):
+        if lacking := sorted(measure.definition.needs - available):
             raise MetricError(f"{measure} needs {' and '.join(lacking)}; give them in the context, or leave it out")
     return RunScores(
         query_ids=judged.query_ids,

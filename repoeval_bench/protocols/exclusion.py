@@ -57,15 +57,9 @@ def hidden_lines(tasks: Iterable[Task], files: Mapping[str, SourceFile], policy:
     return hidden
 
 
-def prompt_lines(task: Task) -> LineSpan:
-    """Return the prompt's own lines, [c, h); a question has no prompt in a file."""
-    start = task.context_start
-    return _NONE if task.places else LineSpan(start, max(start, task.body.start))
-
-
 def _hidden(task: Task, policy: Exclusion) -> LineSpan:
     if policy == "prompt":
-        return prompt_lines(task)
+        return LineSpan(task.context_start, task.body.start)
     if policy == "hidden":
         return task.context_span
     if policy == "repocoder":

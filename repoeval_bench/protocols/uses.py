@@ -10,7 +10,7 @@ from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.core.run import Fact
 from repoeval_bench.core.source import SourceFile
-from repoeval_bench.core.spans import Gold, LineSpan, Place, join, without
+from repoeval_bench.core.spans import Gold, Place, join, without
 from repoeval_bench.core.uses import UsedDefinition
 from repoeval_bench.dataset.assembly import with_tasks
 
@@ -24,8 +24,7 @@ FACTS = {
 
 def gold_lines(task: Task, used: UsedDefinition) -> Gold:
     """Return a definition's gold lines without those that the prompt shows or that are to be written."""
-    seen = Place(task.file, LineSpan(task.context_start, task.body.end))
-    return without(join((used.location,)), seen)
+    return without(join((used.location,)), Place(task.file, task.context_span))
 
 
 def used_of(task: Task) -> tuple[tuple[UsedDefinition, Gold], ...]:

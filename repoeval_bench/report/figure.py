@@ -18,11 +18,9 @@ from xml.sax.saxutils import escape
 
 from repoeval_bench.analysis.comparable import check_comparable, run_names
 from repoeval_bench.analysis.means import Curve, over_budgets, over_ranks
-from repoeval_bench.chunkers.registry import CHUNKERS
-from repoeval_bench.core.errors import SpecError
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.files import write_named
-from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import one_line
 from repoeval_bench.metrics import BUDGETS
 from repoeval_bench.report.html.tables import Ranking
@@ -207,7 +205,7 @@ class Look:
 
 def looks(runs: Sequence[RunView]) -> list[Look]:
     """One look per run: that of its chunker's row, the same in every figure and page, else the next free one."""
-    own = list(map(_series, runs))
+    own = [row_of(run.metrics.chunker).colour for run in runs]
     # Colours that belong to chunkers of these runs are not given to others.
     own_series = set(own) - {None}
     taken: list[int] = []
@@ -231,15 +229,6 @@ def css() -> str:
         f"@media (prefers-color-scheme: dark) {{ :root {{ {dark} }} }}\n"
         f"@media print {{ :root {{ {light} }} }}\n"
     )
-
-
-def _series(run: RunView) -> int | None:
-    """The colour that a run's chunker has as its own."""
-    try:
-        row = CHUNKERS.known_or_none(Spec.parse(run.metrics.chunker).name)
-    except SpecError:
-        return None
-    return None if row is None else row.colour
 
 
 TICKS = (1, 2, 3, 5, 10, 20, 50, 100)

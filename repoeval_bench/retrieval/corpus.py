@@ -10,7 +10,7 @@ from repoeval_bench.core.benchmark import Task
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, OutOfTurnError, plug_in_errors_as
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.source import Chunk, SourceFile, blanked, chunk_id_of_task, count_nws, nearest_rank
+from repoeval_bench.core.source import Chunk, SourceFile, blanked, chunk_id_of_task, count_nws, summarize
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,14 @@ class Corpus:
         """Iterate over every chunk that can be ranked: the repositories', then the queries' own."""
         return chain.from_iterable((*self.chunks.values(), *self.own.values()))
 
+    def by_file(self) -> dict[str, list[Chunk]]:
+        """Return `repo/path` -> the chunks of a file, without the queries' own and with those that were merged away."""
+        of_file: dict[str, list[Chunk]] = defaultdict(list)
+        for repo, chunks in self.chunks.items():
+            for chunk in (*chunks, *self.dropped.get(repo, ())):
+                of_file[chunk.file].append(chunk)
+        return of_file
+
     @property
     def n_chunks(self) -> int:
         """Chunks over all repositories."""
@@ -55,19 +63,6 @@ class Corpus:
         """Chunks whose repository has another one of the same text, except for blanks at the ends."""
         times = Counter((repo, chunk.text.strip()) for repo, chunks in self.chunks.items() for chunk in chunks)
         return sum(n for n in times.values() if n > 1)
-
-
-def summarize(sizes: Sequence[int]) -> dict[str, float]:
-    """Mean, median, p95 and max (nearest rank) of sizes; zeros for none."""
-    if not sizes:
-        return {"mean": 0.0, "median": 0, "p95": 0, "max": 0}
-    ordered = sorted(sizes)
-    return {
-        "mean": round(sum(ordered) / len(ordered), 1),
-        "median": nearest_rank(ordered, 50),
-        "p95": nearest_rank(ordered, 95),
-        "max": ordered[-1],
-    }
 
 
 def build_corpus(

@@ -67,9 +67,7 @@ class VectorIndex:
 
         Also given is every item whose score is within `MARGIN` of the last of those; in no order.
         """
-        if not len(self._rows):
-            yield from ((np.zeros(0, dtype=np.int64), np.zeros(0)) for _ in vectors)
-        elif n_best >= len(self._rows):
+        if n_best >= len(self._rows):
             yield from (self._score(np.arange(len(self._rows)), vector) for vector in vectors)
         elif len(self._rows) <= SMALL:
             yield from (self._score(self._candidate_rows(vector, n_best), vector) for vector in vectors)

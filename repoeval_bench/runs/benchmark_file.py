@@ -96,7 +96,7 @@ def find_benchmark(name: str) -> Path:
     raise UsageError(nearest("benchmark", name, _SHIPPED, _WAY_OUT))
 
 
-def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = None) -> Benchmarking:
+def read_benchmark(path: Path, given: Mapping[str, Any]) -> Benchmarking:
     """Read and check a file; `given` are fields that override it.
 
     One UsageError names all mistakes in the order of their lines.
@@ -119,7 +119,7 @@ def read_benchmark(path: Path, given: Mapping[str, Any], home: Path | None = Non
     if "chunkers" in file or not malformed:
         with collected.about("baseline"):
             baseline = _position(file.get("baseline"), file.get("chunkers", []))
-    check_requests(requests, home, collected)
+    check_requests(requests, collected)
     others = [(_key_path(problem, document), problem.sentence) for problem in collected.mistakes]
     # A mistake that follows from a malformed key is not reported; an unknown key may be the misspelling of any key.
     misspelt = not malformed <= BenchmarkFile.model_fields.keys()

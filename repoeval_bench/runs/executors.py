@@ -12,16 +12,15 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker
 from multiprocessing.synchronize import Event
 from types import TracebackType
 from typing import Protocol, Self, TypeVar
 
-from repoeval_bench.chunkers.registry import CHUNKERS
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.core.cores import usable_cores
-from repoeval_bench.core.errors import BenchError, SpecError
-from repoeval_bench.core.spec import Spec
+from repoeval_bench.core.errors import BenchError
 
 T = TypeVar("T")
 
@@ -142,10 +141,9 @@ def modules_of(chunkers: Iterable[str]) -> list[str]:
     """Return the modules and libraries of the chunkers, named by specs, that may cut in several processes."""
     modules = []
     for spec in chunkers:
-        with suppress(SpecError):  # the command itself reports it
-            row = CHUNKERS.known_or_none(Spec.parse(spec).name)
-            if row is not None and row.parallel:
-                modules += [row.part.__module__, *row.libraries]
+        row = row_of(spec)
+        if row.parallel:
+            modules += [row.part.__module__, *row.libraries]
     return modules
 
 

@@ -8,7 +8,6 @@ An imported run does not have them.
 """
 
 import json
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -225,18 +224,13 @@ def read_inspection(folder: Path) -> Inspection | None:
 
 
 def _chunk_rows(corpus: Corpus) -> Iterator[ChunksRow]:
-    by_file: dict[str, list[Chunk]] = defaultdict(list)
-    for repo, chunks in corpus.chunks.items():
-        # A chunk that was merged into an identical one is a boundary all the same.
-        for chunk in (*chunks, *corpus.dropped.get(repo, ())):
-            by_file[chunk.file].append(chunk)
     nws = cache(count_nws)  # most of a query's own chunks have texts that its file's chunks have too
 
     def spans(chunks: Iterable[Chunk]) -> list[tuple[int, int, int, int, int]]:
         return sorted((*_ends(chunk.chars), *_ends(chunk.lines), nws(chunk.text)) for chunk in chunks)
 
-    # Spans are valid ranges, so the rows need no check.
-    for file, chunks_of_file in by_file.items():
+    # Spans are valid ranges, so the rows need no check. A chunk that was merged away is a boundary all the same.
+    for file, chunks_of_file in corpus.by_file().items():
         yield ChunksRow.model_construct(file=file, spans=spans(chunks_of_file))
     for query_id, seen in corpus.own.items():
         if seen:

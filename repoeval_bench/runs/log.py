@@ -6,7 +6,7 @@ then uses its number. `read_log` reads both.
 
 import re
 from collections.abc import Iterable, Iterator
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from operator import attrgetter
 from pathlib import Path
 from typing import Annotated, NamedTuple, Self
@@ -202,10 +202,9 @@ def moment(text: str) -> Moment | None:
     if not _ISO_DATE.match(text):
         return None
     try:
-        if len(text) == len("2024-05-01"):
-            return Moment(datetime.combine(date.fromisoformat(text), datetime.min.time(), UTC), whole_day=True)
         parsed = datetime.fromisoformat(text)
-        return Moment(parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC), whole_day=False)
+        in_utc = parsed.replace(tzinfo=UTC) if parsed.tzinfo is None else parsed.astimezone(UTC)
+        return Moment(in_utc, whole_day=len(text) == len("2024-05-01"))
     except (ValueError, OverflowError):  # OverflowError: before the year 1 or after 9999 in UTC
         return None
 

@@ -103,13 +103,14 @@ def make_embedder(
     """
     from repoeval_bench.embedding.cache import CachedEmbedder
     from repoeval_bench.embedding.choice import choose_embedder, find_encoder
-    from repoeval_bench.embedding.long_text import changes_nothing
     from repoeval_bench.embedding.storage import VectorCache
 
     model, policies = choose_embedder(spec)
     encoder = find_encoder(str(model))
     if encoder.limit is None and set(policies.values()) != {"head"}:  # the limit is known only now
-        raise changes_nothing(encoder.spec)
+        raise UsageError(
+            f"{encoder.spec} is given every text whole, so a policy for long texts changes nothing; leave it out"
+        )
     if placed is not None:
         encoder = placed(encoder)
     return CachedEmbedder(encoder, cache or VectorCache(vectors_folder(home)), policies)
@@ -159,7 +160,7 @@ def choose_measures(names: Sequence[str] | None, k: int, gold: str = "") -> tupl
     from repoeval_bench.metrics import Measure
 
     measures = [Measure.parse(name) for name in names or usual_measures(gold)]
-    if written := [str(measure) for measure in measures if "written" in measure.needs]:
+    if written := [str(measure) for measure in measures if "written" in measure.definition.needs]:
         raise UsageError(
             f"{', '.join(written)}: of completions, not of rankings; score a stored run by it with repoeval-bench "
             "complete run"

@@ -21,7 +21,7 @@ from repoeval_bench.dataset.reading.plain import without_tasks
 from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.embedding.registry import TextEncoder
 from repoeval_bench.metrics import Lines, inputs_of
-from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored, passed_over
+from repoeval_bench.protocols.protocol import Protocol, check_questions, nothing_scored
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.protocols.queries import gold_in_query, make_queries
 from repoeval_bench.protocols.uses import uses_facts, with_used
@@ -375,12 +375,6 @@ def unsized(requests: Iterable[RunRequest]) -> dict[str, Chunker]:
         for request in requests
         if request.chunker and not request.skip_errors
     }
-
-
-def unscored_repositories(requests: Sequence[RunRequest]) -> frozenset[str]:
-    """Repositories whose tasks do not count towards a limit of the first N."""
-    # So each request scores some.
-    return passed_over((request.resolved_protocol() for request in requests), requests[0].level)
 
 
 def log_unread(requests: Sequence[RunRequest]) -> None:

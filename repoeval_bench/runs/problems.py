@@ -11,7 +11,6 @@ from repoeval_bench.chunkers.tools.sizes import resize
 from repoeval_bench.core.errors import UsageError, all_mistakes, nearest
 from repoeval_bench.core.parts import Chunker
 from repoeval_bench.dataset import shipped
-from repoeval_bench.dataset.home import data_home
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.repoeval import repository_name
 from repoeval_bench.protocols.protocol import CHOICES, Protocol, check_choice, check_questions, check_scored
@@ -51,14 +50,12 @@ class Problems:
             raise UsageError(all_mistakes(problem.sentence for problem in self.mistakes))
 
 
-def check_requests(
-    requests: Sequence[RunRequest], home: Path | None, problems: Problems, *, loaded: bool = False
-) -> None:
+def check_requests(requests: Sequence[RunRequest], problems: Problems, *, loaded: bool = False) -> None:
     """Collect the mistakes in requests that run together; `loaded`: their data is loaded, and needs no check."""
     for setting, members in by_setting(requests).items():
         protocol = check_setting(setting, problems)
         if not loaded:
-            check_data(setting, {setting.protocol: protocol} if protocol else {}, home, problems)
+            check_data(setting, {setting.protocol: protocol} if protocol else {}, problems)
         _check_chunkers(members, protocol, problems)
 
 
@@ -73,7 +70,7 @@ def check_setting(request: RunRequest, problems: Problems) -> Protocol | None:
     return protocol
 
 
-def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Path | None, problems: Problems) -> None:
+def check_data(request: DataRequest, protocols: Mapping[str, Protocol], problems: Problems) -> None:
     """Collect the mistakes in the choice of data; `protocols` is text -> protocol, of those that score it."""
     from repoeval_bench.dataset.assembly import check_tests
     from repoeval_bench.dataset.loader import check_source, task_set_at
@@ -82,7 +79,7 @@ def check_data(request: DataRequest, protocols: Mapping[str, Protocol], home: Pa
     with problems.about("level"):
         task_set = task_set_at(request.source, request.level, request.context, request.tokenizer)
         with problems.about("source"):
-            check_source(request.source, task_set, data_home(home))
+            check_source(request.source, task_set)
     with problems.about("tests"):
         check_tests(request.tests)
     with problems.about("extensions"):

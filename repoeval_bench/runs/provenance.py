@@ -12,6 +12,7 @@ from pathlib import Path
 from repoeval_bench.core.extras import EXTRAS, PROJECT
 from repoeval_bench.runs.records import CodeState
 
+_CHECKOUT = Path(__file__).resolve().parents[2]
 _BASE = (PROJECT, "numpy", "PyStemmer", "scipy", "transformers")
 # Extras whose packages change no score of a run.
 _OTHER_EXTRAS = frozenset({"build", "complete", "frames", "parquet", "ray", "report", "stores"})
@@ -49,13 +50,8 @@ def versions() -> dict[str, str | None]:
 
 
 @cache  # later changes on disk do not change the running code
-def code_state() -> CodeState:
+def code_state(folder: Path = _CHECKOUT) -> CodeState:
     """Return the commit of this code and whether files differ from it; both None outside a git checkout."""
-    return state_of(Path(__file__).resolve().parents[2])
-
-
-def state_of(folder: Path) -> CodeState:
-    """Return git's state of the package in a checkout."""
     unknown = CodeState(commit=None, dirty=None)
     if not (folder / ".git").exists():
         return unknown

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, Self
 
 from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel, Field, ValidationError, model_validator
@@ -76,8 +76,6 @@ class Request(BaseModel):
     """Fields with their options; unknown fields and values of another type are errors."""
 
     model_config = STRICT
-    of_data: ClassVar[frozenset[str]] = frozenset()
-    """The fields that decide which data is read."""
 
     @classmethod
     def options(cls) -> dict[str, Flag]:
@@ -96,7 +94,7 @@ class Request(BaseModel):
         usual = type(self)()
         return [
             word
-            for name in sorted(self.options(), key=lambda name: (name != "chunker", name in self.of_data))
+            for name in sorted(self.options(), key=lambda name: (name != "chunker", name in DataRequest.model_fields))
             if getattr(self, name) != getattr(usual, name) or name in shown
             for word in self.options()[name].words_of(name, getattr(self, name))
         ]
@@ -107,17 +105,12 @@ class Request(BaseModel):
 
         It names fields, or their options if they were `typed` on a command line.
         """
-        values = {
-            name: _distinct(value) if isinstance(value, list | tuple) else value for name, value in fields.items()
-        }
-        for name, value in values.items():
-            # A single value may stand for a tuple of one.
-            if (
-                isinstance(value, str)
-                and name in cls.model_fields
-                and "tuple" in str(cls.model_fields[name].annotation)
-            ):
-                values[name] = (value,)
+        values = dict(fields)
+        for name, value in fields.items():
+            if isinstance(value, list | tuple):
+                values[name] = tuple(one for i, one in enumerate(value) if one not in value[:i])
+            elif isinstance(value, str) and "tuple" in str(getattr(cls.model_fields.get(name), "annotation", "")):
+                values[name] = (value,)  # a single value may stand for a tuple of one
         try:
             # A command line has texts alone, and click has converted those of options.
             return cls.model_validate(values, strict=False if typed else None)
@@ -125,14 +118,6 @@ class Request(BaseModel):
             raise UsageError(
                 all_mistakes(_sentence(dict(error_fields), cls, typed=typed) for error_fields in error.errors())
             ) from error
-
-
-def _distinct(values: list[Any] | tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return each value once; all of them if one cannot be hashed."""
-    try:
-        return tuple(dict.fromkeys(values))
-    except TypeError:  # no field takes such a value
-        return tuple(values)
 
 
 def _sentence(error: dict[str, Any], model: type[Request], *, typed: bool) -> str:
@@ -198,9 +183,6 @@ class DataRequest(Request):
     def data(self) -> DataRequest:
         """Return the part that decides which data is read."""
         return DataRequest(**{name: getattr(self, name) for name in DataRequest.model_fields})
-
-
-DataRequest.of_data = frozenset(DataRequest.model_fields)
 
 
 class RunRequest(DataRequest):

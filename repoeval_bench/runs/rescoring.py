@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.metrics import Lines, RunScores, score_run
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.retrieval.registry import choose_retriever
 from repoeval_bench.runs.inspection import stored_corpus
-from repoeval_bench.runs.judgements import count_lines, judge_corpus
+from repoeval_bench.runs.judgements import judge_corpus
 from repoeval_bench.runs.view import RunView
 
 
@@ -24,8 +25,8 @@ class Rescored:
 
     def by(self, measures: Sequence[str], protocol: Protocol) -> RunScores:
         """Return the scores of each query by measures of lines."""
-        lines = self._lines or count_lines(self._benchmark, protocol)
-        judged = judge_corpus(self._benchmark, self._corpus, protocol, measures, line_nws=lines, around=self._around)
+        judge = partial(judge_corpus, self._benchmark, self._corpus, protocol, measures)
+        judged = judge(line_nws=self._lines, around=self._around)
         places = {**(judged.context.places or {})}
         for chunk_id, nws in self._headers.items():
             places[chunk_id] = replace(places[chunk_id], header_nws=nws)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tqdm import tqdm
 
-from repoeval_bench.chunkers.registry import is_parallel
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import (
     ChunkError,
@@ -29,7 +29,7 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.parts import Chunker, Embedder
 from repoeval_bench.core.progress import progress
 from repoeval_bench.embedding.choice import has_model
-from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.protocols.queries import make_queries
 from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.retrieval.registry import ResolvedRetriever
@@ -130,7 +130,7 @@ def suited(
     pays = (
         ((isinstance(executor, ProcessPool) and executor.is_started) or planning.is_large(benchmark, len(chunkers)))
         # A chunker may have a process or a state of its own, unless its row says that it has none.
-        and all(is_parallel(chunker.spec) for chunker in chunkers)
+        and all(row_of(chunker.spec).parallel for chunker in chunkers)
         # A reranker's model uses all cores.
         and not any(retriever.scorer for retriever in retrievers)
     )
@@ -199,7 +199,7 @@ class Runner:
         sample: int | None = None,
     ) -> None:
         problems = problems or Problems()
-        check_requests(requests, home, problems, loaded=benchmark is not None)
+        check_requests(requests, problems, loaded=benchmark is not None)
         problems.check()
         store.check_writable(out)
         planning.log_unread(requests)
@@ -207,7 +207,7 @@ class Runner:
         self._executor, self._sample = executor, sample
         self._materials = planning.Materials(
             requests[0],
-            without=planning.unscored_repositories(requests),
+            without=passed_over((request.resolved_protocol() for request in requests), requests[0].level),
             results=results_at(out),
             home=home,
             benchmark=benchmark,

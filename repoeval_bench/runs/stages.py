@@ -9,10 +9,10 @@ from typing import Any, Self
 from repoeval_bench.core.errors import ResultError
 from repoeval_bench.core.parts import Embedder, Retriever, Role
 from repoeval_bench.core.run import Fact, Qrels, Query, Run
+from repoeval_bench.core.source import summarize
 from repoeval_bench.core.spans import CharSpan
 from repoeval_bench.metrics import ideal_rankings, score_ceilings, score_run, with_ceiling
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.retrieval.corpus import summarize
 from repoeval_bench.retrieval.ranking import pooled
 from repoeval_bench.retrieval.registry import ResolvedRetriever
 from repoeval_bench.runs.inspection import inspection_files

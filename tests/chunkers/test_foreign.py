@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from repoeval_bench.chunkers.registry import is_parallel
+from repoeval_bench.chunkers.registry import row_of
 from repoeval_bench.chunkers.tools.sizes import chunker_name, chunker_size, match_size, resize
 from repoeval_bench.core.source import SourceFile
 from repoeval_bench.report.figure import SERIES, looks
@@ -37,7 +37,7 @@ def test_it_is_set_to_a_size(rows):
 
 
 def test_the_pool_takes_it_and_imports_it_ahead(rows):
-    assert is_parallel(rows)
+    assert row_of(rows).parallel
     assert modules_of([rows, "ast", "nothing:of=this"]) == ["their_rows", "repoeval_bench.chunkers.ast"]
 
 

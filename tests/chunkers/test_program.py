@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from repoeval_bench.chunkers import program
 from repoeval_bench.chunkers.fixed import FixedChunker
 from repoeval_bench.chunkers.headers import HeadedChunker
 from repoeval_bench.chunkers.program import ProgramChunker
@@ -45,8 +46,8 @@ def python(tmp_path):
     return command
 
 
-def cut(command: str, file: SourceFile = FILE, time_limit: float = 20) -> list[str]:
-    chunker = ProgramChunker(command, time_limit)
+def cut(command: str, file: SourceFile = FILE) -> list[str]:
+    chunker = ProgramChunker(command)
     try:
         return [chunk.text for chunk in chunker.chunk(file)]
     finally:
@@ -114,10 +115,13 @@ MISBEHAVES = [
 
 
 @pytest.mark.parametrize(("body", "parts"), MISBEHAVES)
-def test_a_program_that_misbehaves_is_named_with_the_file_and_its_last_words(python, body: str, parts: list) -> None:
+def test_a_program_that_misbehaves_is_named_with_the_file_and_its_last_words(
+    python, monkeypatch, body: str, parts: list
+) -> None:
     """In short, however much it says, and as shells name the signal that ended it."""
+    monkeypatch.setattr(program, "TIME_LIMIT", 0.5 if "sleep" in body else 20)
     with pytest.raises(ChunkError) as caught:
-        cut(python(body), time_limit=0.5 if "sleep" in body else 20)
+        cut(python(body))
     message = str(caught.value)
     assert "repo/a.py" in message
     assert "\n" not in message
@@ -182,7 +186,7 @@ def test_a_header_of_the_run_replaces_headers_and_stands_before_rewritten_texts(
 def numbered(python, body):
     """A chunker that cuts as its program is told, and 30 files of four lines."""
     files = [SourceFile("r", f"f{i}.py", f"a = {i}\nb = {i}\nc = {i}\nd = {i}\n") for i in range(30)]
-    return ProgramChunker(python(body, before="import threading\n"), 20), files
+    return ProgramChunker(python(body, before="import threading\n")), files
 
 
 ANSWER = "print(json.dumps({'unit': 'lines', 'chunks': [[0, 2], [2, 4]]}), flush=True)"
@@ -239,10 +243,11 @@ def wait_for(condition, seconds=8.0):
 
 
 @pytest.mark.parametrize("then", [ANSWER, "sys.exit(3)", "sys.stdin.close(); time.sleep(60)"])
-def test_the_process_group_of_a_program_ends_with_it(python, started, then) -> None:
+def test_the_process_group_of_a_program_ends_with_it(python, started, monkeypatch, then) -> None:
     """Whether the program answers, ends or hangs."""
     # What the program started holds its output open, so that one that has ended is waited for, too.
-    chunker = ProgramChunker(python(f"start(); {then}", before=STARTS), 20 if then == ANSWER else 0.7)
+    monkeypatch.setattr(program, "TIME_LIMIT", 20 if then == ANSWER else 0.7)
+    chunker = ProgramChunker(python(f"start(); {then}", before=STARTS))
     with suppress(ChunkError):
         chunker.chunk(FILE)
     chunker.close()

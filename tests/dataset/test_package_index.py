@@ -58,10 +58,10 @@ def wheels(monkeypatch):
 
     def fetch(folder):
         calls.append(folder)
-        minirepo.write_zip(folder / "text_kit-1.0-py3-none-any.whl", packed)
+        path = folder / "text_kit-1.0-py3-none-any.whl"
+        minirepo.write_zip(path, packed)
+        return [(WHEEL, path)]
 
-    sources = dataclasses.replace(index.sources(), wheels=[WHEEL])
-    monkeypatch.setattr(index, "sources", lambda: sources)
     monkeypatch.setattr(index, "file_hashes", lambda _: hashes)
     monkeypatch.setattr(index, "coordinates", lambda _: places())
     monkeypatch.setattr(package_index, "fetch_wheels", fetch)
@@ -117,7 +117,7 @@ def test_an_index_that_has_nothing_ends_in_one_sentence(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     with pytest.raises(SourceError, match=r"the package index has no package imagen-pytorch") as caught:
-        package_index.fetch_wheels(tmp_path)
+        list(package_index.fetch_wheels(tmp_path))
     assert "\n" not in str(caught.value)
 
 
@@ -135,7 +135,7 @@ def test_a_wheel_of_other_bytes_is_refused(tmp_path, monkeypatch, with_pip):
         monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     (tmp_path / "fetched").mkdir()
     with pytest.raises(SourceError, match=r"another imagen_pytorch-1\.22\.2-py3-none-any\.whl than the one"):
-        package_index.fetch_wheels(tmp_path / "fetched")
+        list(package_index.fetch_wheels(tmp_path / "fetched"))
 
 
 @pytest.mark.parametrize("level", ["line", "api"])
@@ -150,7 +150,7 @@ class Unreachable:
 
     folder = "github"
 
-    def __init__(self, home):
+    def __init__(self):
         raise SourceError("the reason")
 
 

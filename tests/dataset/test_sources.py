@@ -1,7 +1,6 @@
 """Mirrors and upstream: what is verified, what is refused, what an interrupted fetch leaves behind."""
 
 import dataclasses
-import io
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -19,10 +18,6 @@ from support import minirepo
 from support.server import Site, serve
 
 LINE = TaskSet("line", "1k", "codegen")
-
-
-def blob(raw):
-    return git_blob_id(io.BytesIO(raw), len(raw))
 
 
 @pytest.fixture
@@ -52,7 +47,7 @@ def published(monkeypatch):
     """Let the small set be what the index says RepoEval is, so that the official path runs on it."""
     hashes = {name: text_hash(raw) for name, raw in minirepo.tree_files().items() if name.endswith(".py")}
     raw = minirepo.jsonl(minirepo.rows())
-    blobs = {TaskSet("function", context, "codex").task_file: blob(raw) for context in ("2k", "4k")}
+    blobs = {TaskSet("function", context, "codex").task_file: git_blob_id(raw) for context in ("2k", "4k")}
     monkeypatch.setattr(index, "file_hashes", lambda tree: hashes if tree == "function_level" else {})
     change_sources(monkeypatch, task_files=blobs)
 
@@ -119,11 +114,11 @@ def test_a_changed_or_missing_file_leaves_no_tree(tmp_path, home, change, compla
 def test_a_tree_without_shipped_hashes_must_be_upstreams_archive(tmp_path, home, monkeypatch):
     mirror = minirepo.build_mirror(tmp_path / "m", "line", manifest=False)
     raw = minirepo.jsonl(minirepo.rows("line"))
-    change_sources(monkeypatch, task_files={LINE.task_file: blob(raw)})
+    change_sources(monkeypatch, task_files={LINE.task_file: git_blob_id(raw)})
     with pytest.raises(DatasetError, match=r"line_and_api_level\.zip has a wrong hash"):
         install(home, MirrorFolder(mirror), LINE)
     archive = (mirror / "line_and_api_level.zip").read_bytes()
-    change_sources(monkeypatch, archives={"line_and_api_level.zip": index.Archive("", blob(archive))})
+    change_sources(monkeypatch, archives={"line_and_api_level.zip": index.Archive("", git_blob_id(archive))})
     assert install(home, MirrorFolder(mirror), LINE).is_complete
 
 
@@ -193,7 +188,7 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(home, mon
 
     real = MirrorUrl.tree_files
     with serve(served(official)) as site:
-        source = MirrorUrl(site.url, home)
+        source = MirrorUrl(site.url)
         monkeypatch.setattr(MirrorUrl, "tree_files", interrupted)
         with pytest.raises(KeyboardInterrupt):
             install(home, source, FUNCTION)
@@ -203,7 +198,7 @@ def test_a_fetch_that_was_interrupted_goes_on_and_never_counts_as_done(home, mon
         assert not list(result.root.rglob("*.py"))
         monkeypatch.setattr(MirrorUrl, "tree_files", real)
         site.requests.clear()
-        assert install(home, MirrorUrl(site.url, home), FUNCTION).is_complete
+        assert install(home, MirrorUrl(site.url), FUNCTION).is_complete
         assert all("datasets.zip" not in path for path in site.requests)
 
 
@@ -212,7 +207,7 @@ def upstream(tmp_path, monkeypatch):
     """A local server in the place of github, with the small set as what is published there."""
     mirror = minirepo.build_mirror(tmp_path / "up", manifest=False)
     site = served(mirror)
-    pins = {name: blob(raw) for name, raw in site.files.items()}
+    pins = {name: git_blob_id(raw) for name, raw in site.files.items()}
     with serve(site):
         change_sources(
             monkeypatch, archives={name: index.Archive(f"{site.url}/{name}", pin) for name, pin in pins.items()}
@@ -223,12 +218,12 @@ def upstream(tmp_path, monkeypatch):
 @pytest.mark.usefixtures("published")
 def test_upstream_is_fetched_verified_and_installed(home, upstream):
     upstream.breaks = [500]
-    result = install(home, GitHub(home), FUNCTION)
+    result = install(home, GitHub(), FUNCTION)
     assert result.is_complete
     assert upstream.requests[:2] == ["/datasets.zip"] * 2
     assert not list(home.rglob("*.zip*"))
     upstream.requests.clear()
-    install(home, GitHub(home), TaskSet("function", "4k", "codex"))
+    install(home, GitHub(), TaskSet("function", "4k", "codex"))
     assert upstream.requests == []
 
 
@@ -237,10 +232,10 @@ def test_upstream_with_a_wrong_hash_is_refused_and_fetched_anew_next_time(home, 
     right = upstream.files["datasets.zip"]
     upstream.files["datasets.zip"] = right + b"\0"
     with pytest.raises(DatasetError, match=r"datasets\.zip from .* has a wrong hash"):
-        install(home, GitHub(home), FUNCTION)
+        install(home, GitHub(), FUNCTION)
     assert not list(home.rglob("*.jsonl"))
     upstream.files["datasets.zip"] = right
-    assert install(home, GitHub(home), FUNCTION).is_complete
+    assert install(home, GitHub(), FUNCTION).is_complete
 
 
 @pytest.mark.usefixtures("published")

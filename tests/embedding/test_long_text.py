@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.core.errors import SpecError
 from repoeval_bench.embedding.cache import CachedEmbedder
-from repoeval_bench.embedding.long_text import split_spec
+from repoeval_bench.embedding.choice import choose_embedder
 from repoeval_bench.embedding.registry import Limit
 from repoeval_bench.embedding.storage import VectorCache
 
@@ -97,6 +97,7 @@ def test_roles_have_policies_of_their_own_and_the_spec_names_them(make):
 
 def test_specs_are_split():
     """The policies leave the spec; an unknown one is refused with the known."""
-    assert split_spec("st:m,long_chunks=mean,device=cpu") == ("st:m,device=cpu", {"query": "head", "document": "mean"})
+    spec, policies = choose_embedder("st:m,long_chunks=mean,device=cpu")
+    assert (str(spec), policies) == ("st:m,device=cpu", {"query": "head", "document": "mean"})
     with pytest.raises(SpecError, match="did you mean 'tail'"):
-        split_spec("minilm:long_queries=tial")
+        choose_embedder("minilm:long_queries=tial")

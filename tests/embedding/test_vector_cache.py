@@ -6,11 +6,13 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from functools import partial
 
 import numpy as np
 import pytest
 
 from repoeval_bench.core.errors import CacheError
+from repoeval_bench.embedding import storage
 from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache, seal
 from support.damage import change, planted, select
@@ -110,9 +112,10 @@ def test_disk_space_is_little_more_than_the_vectors(cache):
     assert sum(file.stat().st_size for file in cache.folder.iterdir()) < 1.2 * 2000 * 1536
 
 
-def test_reading_waits_for_no_writer(tmp_path):
+def test_reading_waits_for_no_writer(tmp_path, monkeypatch):
     """While another process writes, what is there can be read; for a second writer it is one sentence."""
-    cache = VectorCache(tmp_path, timeout=0.1)
+    monkeypatch.setattr(storage, "Cache", partial(storage.Cache, timeout=0.1))
+    cache = VectorCache(tmp_path)
     key = bytes(32)
     cache.write({key: b"value"})
     with closing(sqlite3.connect(cache.folder / "cache.db", isolation_level=None)) as other:

@@ -62,9 +62,9 @@ def test_a_measure_of_which_less_is_better_has_no_ceiling():
 
 
 def test_a_measure_says_what_it_needs():
-    assert Measure.parse("ndcg@10").needs == {"ranking"}
-    assert Measure.parse("line_recall@1500").needs == {"ranking", "places", "gold", "line_nws"}
-    assert Measure.parse("ild@5").needs == {"ranking", "vectors"}
+    assert Measure.parse("ndcg@10").definition.needs == {"ranking"}
+    assert Measure.parse("line_recall@1500").definition.needs == {"ranking", "places", "gold", "line_nws"}
+    assert Measure.parse("ild@5").definition.needs == {"ranking", "vectors"}
     assert inputs_of(["ndcg@5", "novelty@5", "distinct_files@5"]) == {"ranking", "texts", "places"}
     assert inputs_of([]) == frozenset()
 

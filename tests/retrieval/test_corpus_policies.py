@@ -6,11 +6,11 @@ import pytest
 
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.run import Query
-from repoeval_bench.core.source import SourceFile, blanked
+from repoeval_bench.core.source import SourceFile, blanked, summarize
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.protocols.queries import gold_in_query
 from repoeval_bench.protocols.registry import CoderagWindows
-from repoeval_bench.retrieval.corpus import build_corpus, merge_identical, summarize
+from repoeval_bench.retrieval.corpus import build_corpus, merge_identical
 from support.written import task
 
 FILE = SourceFile("r", "p.py", "".join(f"line{i} = {i}\n" for i in range(60)))

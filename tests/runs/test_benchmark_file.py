@@ -64,7 +64,7 @@ def test_files_that_describe_no_benchmark(tmp_path, text, message):
 def test_what_shows_only_when_it_is_run_is_told_too(tmp_path):
     """Where no embedder can do what is asked, beside a wrong measure."""
     assert mistakes(tmp_path, CASES["unrunnable"]) == [
-        ":2: hash:dim=256,seed=0 is given every text whole, so a policy for long texts changes nothing; leave it out",
+        ":2: embedder hash: unknown option 'long_chunks'; choose from dim, seed",
         ":4: unknown measure 'ndgc@10'; did you mean 'ndcg@10'?",
     ]
 

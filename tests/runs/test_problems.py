@@ -9,7 +9,7 @@ from repoeval_bench.runs.request import RunRequest
 
 def problems_of(*chunkers, **given):
     result = Problems()
-    check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], None, result)
+    check_requests([RunRequest(chunker=chunker, **given) for chunker in chunkers or (None,)], result)
     return [problem.sentence for problem in result.mistakes]
 
 
@@ -36,7 +36,7 @@ def test_every_mistake_is_kept_with_its_field_and_value():
     """So that a file's line can be found, and an option be named."""
     result = Problems()
     request = RunRequest(chunker="asst", gold="bdy", measures=("ndgc@10", "ap"), retriever="bm26", pack="mine")
-    check_requests([request], None, result)
+    check_requests([request], result)
     kept = [(problem.option, problem.value) for problem in result.mistakes]
     of_values = [("measures", "ndgc@10"), ("retriever", "bm26"), ("chunker", "asst")]
     assert kept == [("gold", None), ("pack", None), *of_values]

@@ -8,7 +8,7 @@ from packaging.requirements import Requirement
 
 from repoeval_bench.core.extras import EXTRAS
 from repoeval_bench.runs.parts import kinds
-from repoeval_bench.runs.provenance import code_digest, state_of, versions
+from repoeval_bench.runs.provenance import code_digest, code_state, versions
 from support.codebase import commit, git
 
 
@@ -26,11 +26,11 @@ def test_a_checkout_is_asked_and_not_written(checkout):
     commit_id = commit(checkout)
     os.utime(file, (1, 1))  # git would look at it, see that it is the same, and note that in its index
     before = (checkout / ".git" / "index").read_bytes()
-    result = state_of(checkout)
+    result = code_state.__wrapped__(checkout)
     assert (result.commit, result.dirty) == (commit_id, False)
     assert (checkout / ".git" / "index").read_bytes() == before
     file.write_text("changed")
-    assert state_of(checkout).dirty
+    assert code_state.__wrapped__(checkout).dirty
 
 
 def test_code_is_the_same_until_its_text_is_another(checkout):

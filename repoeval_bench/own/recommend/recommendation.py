@@ -23,7 +23,7 @@ from repoeval_bench.analysis.evidence import (
     with_header,
 )
 from repoeval_bench.analysis.shrinkage import ReferenceSets
-from repoeval_bench.chunkers.registry import cuts_trees, is_of_others, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
@@ -155,7 +155,7 @@ def recommend(
         return without_runs(code, request, tuple(skipped))
     settings = request.requests(protocols)
     problems = Problems()
-    check_recommendation(request, home, problems, settings)
+    check_recommendation(request, problems, settings)
     problems.check()
     if tasks and max(tasks.values()) < FEWEST_TASKS:
         of_size = sized(benchmark, (), SIZES, current=_now(request.current)[:1])[0]
@@ -298,7 +298,7 @@ class _Progress:
     def _without_parsing(self, of_size: Sequence[SizedChunker]) -> float:
         """Return the share of the first runs' time in which nothing was parsed for later ones."""
         *others, longest = sorted(after - before for before, after in pairwise(self._arrivals))
-        if len(others) < 2 or not any(cuts_trees(candidate.spec) for candidate in of_size):
+        if len(others) < 2 or not any(row_of(candidate.spec).trees for candidate in of_size):
             return 1.0
         return mean(others) * len(of_size) / max(sum(others) + longest, 1e-9)
 
@@ -377,7 +377,7 @@ class _Answering:
                     reason = reasons.get(candidate.spec, "it failed")
                     self._skipped.append(f"{name}, {candidate.label}: {reason.removesuffix(OR_SKIP)}")
                     # What a library refuses is left out, as what it does not know: there is nothing here to repair.
-                    self._failed += not is_of_others(candidate.spec)
+                    self._failed += not row_of(candidate.spec).requires
                 progress.log(setting, of_size)
 
     def selected(self, setting: RunRequest) -> Benchmark:
@@ -500,9 +500,7 @@ def suitable(
     return protocols
 
 
-def check_recommendation(
-    request: RecommendRequest, home: Path | None, problems: Problems, settings: Sequence[RunRequest] = ()
-) -> None:
+def check_recommendation(request: RecommendRequest, problems: Problems, settings: Sequence[RunRequest] = ()) -> None:
     """Collect the mistakes in a request that can be found without reading the data.
 
     `settings` are its requests for loaded data. Without them the choice of data is checked too, except the source.
@@ -517,7 +515,7 @@ def check_recommendation(
         for setting in settings or unread.requests(protocols)
         for spec in _tried(request)
     )
-    check_requests([*dict.fromkeys(requests)], home, problems, loaded=bool(settings))
+    check_requests([*dict.fromkeys(requests)], problems, loaded=bool(settings))
     with problems.about("purpose"):
         if request.purpose not in PURPOSES:
             raise UsageError(nearest("purpose", request.purpose, PURPOSES))

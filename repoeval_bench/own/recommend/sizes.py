@@ -6,7 +6,7 @@ from functools import partial
 from math import log
 
 from repoeval_bench.analysis.evidence import BASELINE, SizedChunker
-from repoeval_bench.chunkers.registry import is_of_others, is_parallel, make_chunker
+from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.chunkers.tools.sizes import SizeMatch, match_targets, mean_nws, size_option
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import OR_SKIP, ChunkError, UsageError
@@ -58,7 +58,7 @@ def sized(
     names = [name for name in cutters if name not in (BASELINE, *unknown, *matches, *failures)]
     as_written = [*dict.fromkeys([*names, *current])]
     # Cut by the workers, which have loaded the libraries of other frameworks: this process would take seconds to.
-    where = executor if all(is_parallel(make_chunker(name).spec) for name in as_written) else IN_PROCESS
+    where = executor if all(row_of(make_chunker(name).spec).parallel for name in as_written) else IN_PROCESS
     sized_like = partial(_like, files=files, sizes=[*by_size], targets=targets)
     like = dict(zip(as_written, where.map([partial(sized_like, name) for name in as_written]), strict=True))
     for index, ((size, of_size), baseline, target) in enumerate(zip(by_size.items(), baselines, targets, strict=True)):
@@ -87,8 +87,8 @@ def sized(
     now = [SizedChunker(name=name, size=None, spec=make_chunker(name).spec, like=like[name]) for name in current]
     by_size[sorted(by_size)[len(by_size) // 2]] += [one for one in now if one.spec not in seen]
     reasons = {name: f"{name}: {reason.removesuffix(OR_SKIP)}" for name, reason in failures.items()}
-    skipped += [reason for name, reason in reasons.items() if is_of_others(name)]
-    own = [reason for name, reason in reasons.items() if not is_of_others(name)]
+    skipped += [reason for name, reason in reasons.items() if row_of(name).requires]
+    own = [reason for name, reason in reasons.items() if not row_of(name).requires]
     return [of_size for of_size in by_size.values() if of_size], skipped, own
 
 
@@ -109,7 +109,7 @@ def _matches(
         if name != BASELINE and size_option(Spec.parse(cutters[name].spec)) and not sets_size(name)
     ]
     # A chunker may have a process or a state of its own, unless its row says that it has none.
-    executor = executor if all(is_parallel(cutters[name].spec) for name in searched) else IN_PROCESS
+    executor = executor if all(row_of(cutters[name].spec).parallel for name in searched) else IN_PROCESS
     jobs = [partial(match_targets, name, targets, files) for name in searched]
     results = dict(zip(searched, executor.map(jobs), strict=True))
     failures = {name: str(result) for name, result in results.items() if isinstance(result, ChunkError)}

@@ -103,7 +103,7 @@ def sensitivity_command(
 
     Without FILE it is the one that ships. Stored runs are reused.
     """
-    benchmarking = read_benchmark(find_benchmark(file), {"source": source} if source else {}, home)
+    benchmarking = read_benchmark(find_benchmark(file), {"source": source} if source else {})
     if len({request.chunker for request in benchmarking.requests}) < 2:
         raise UsageError(f"{file} has one chunker; name two or more to compare")
     with runner_on(execution, benchmarking.requests, out=out, home=home) as runner:

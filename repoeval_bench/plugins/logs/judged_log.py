@@ -50,7 +50,7 @@ class JudgedLog:
             clusters=scores.clusters,
             clustered_by=scores.cluster_kind,
             qrels={query_id: qrels.get(query_id, {}) for query_id in scores.query_ids},
-            measures=tuple(name for name, measure in plain if measure and measure.needs == {"ranking"}),
+            measures=tuple(name for name, measure in plain if measure and measure.definition.needs == {"ranking"}),
         )
 
     def where(self, has: Callable[[LogRow], bool]) -> Self:

@@ -17,7 +17,7 @@ from pydantic import Field, RootModel
 from repoeval_bench.cli.console import echo
 from repoeval_bench.cli.options import OUTPUT_FOLDER
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import ResultError
+from repoeval_bench.core.errors import ResultError, os_reason
 from repoeval_bench.core.extras import require
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.validation import LINES
@@ -264,8 +264,8 @@ def _parquet(path: Path) -> Iterator[tuple[str, _Instance]]:
     try:
         with json_reader.opened(path) as stream:
             rows: list[dict[str, Any]] = pq.read_table(stream, columns=columns).to_pylist()
-    except (pa.ArrowException, json_reader.UnreadableError, ValueError) as error:
-        why = str(error).partition("\n")[0]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        why = os_reason(error).partition("\n")[0]
         raise ResultError(
             f"{path} is no table with {', '.join(columns)} ({why}); give ContextBench's Parquet"
         ) from error

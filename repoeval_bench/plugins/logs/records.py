@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AliasChoices, Field
 
 from repoeval_bench.core import json_reader
-from repoeval_bench.core.errors import ResultError, UsageError, all_mistakes
+from repoeval_bench.core.errors import ResultError, UsageError, all_mistakes, os_reason
 from repoeval_bench.core.validation import Plain
 from repoeval_bench.runs.log import ChunkerOfLog, LoggedChunk, LogRow, Name, PlacedRecord, Retrieved, in_full, read_log
 from repoeval_bench.runs.records import Record
@@ -87,8 +87,8 @@ def log_faults(path: Path, rows: Iterator[tuple[int, _Model]]) -> Iterator[tuple
     except json_reader.JsonFaultError as fault:
         where, faults = fault.where(path), fault.faults
         raise LogError(f"{where}: {faults[0]}" if len(faults) == 1 else all_mistakes(faults, where)) from fault
-    except json_reader.UnreadableError as fault:
-        raise LogError(f"{path} cannot be read ({fault}); give a JSONL file in UTF-8") from fault
+    except OSError as error:
+        raise LogError(f"{path} cannot be read ({os_reason(error)}); give a JSONL file in UTF-8") from error
 
 
 _JSON = (".jsonl", ".json")
@@ -108,7 +108,7 @@ def is_trec(path: Path) -> bool:
     try:
         with json_reader.opened(path) as stream:
             return not next(json_reader.lines(stream), (0, b"{"))[1].lstrip().startswith(b"{")
-    except (json_reader.JsonFaultError, json_reader.UnreadableError):
+    except (json_reader.JsonFaultError, OSError):
         return True  # its reader says what is wrong with the file
 
 

@@ -190,11 +190,11 @@ def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     sources = shipped.shipped_pack(name).content.sources
     assert {part for source in sources for part in re.split(" AND | OR ", source.licence)} <= PERMISSIVE
     assert len(recipe.domains) * recipe.established + recipe.new == packages
-    result = shipped.summary_of(shipped.shipped_pack(name).content)
-    assert result.tasks == recipe.tasks
-    assert set(result.languages) <= set(recipe.languages)
+    content = shipped.shipped_pack(name).content
+    assert content.levels["function"].tasks == recipe.tasks
+    assert set(content.languages) <= set(recipe.languages)
     expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
-    assert {domain: len(packages) for domain, packages in result.domains.items()} == expected
-    for domain, packages in result.domains.items():
+    assert {domain: len(packages) for domain, packages in shipped.packages_of(content).items()} == expected
+    for domain, packages in shipped.packages_of(content).items():
         names = {package.rpartition("@")[0] or package.partition("==")[0] for package in packages}
         assert names <= set(recipe.domains.get(domain, recipe.recent))
