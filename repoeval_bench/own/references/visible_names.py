@@ -66,14 +66,10 @@ class VisibleNames:
                 self._rules[file.path] = RULES[language.family]
             elif language is None:
                 others[file.path] = file
-        self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
         self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
-        self._known: dict[tuple[str, str, tuple[str, ...] | None, bool], Answer] = {}
-        self._classes: dict[tuple[str, int], Sequence[str]] = {}
-        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
 
     def _around(self, path: str, lines: LineSpan) -> Sequence[str]:
@@ -89,9 +85,7 @@ class VisibleNames:
 
     def defined(self, path: str) -> tuple[Definition, ...]:
         """The definitions of a file."""
-        if path not in self._defined:
-            self._defined[path] = definitions(self._files[path], self._language[path])
-        return self._defined[path]
+        return self.imports.once(("defined", path), lambda: definitions(self._files[path], self._language[path]))
 
     def definition(self, path: str, parsed: Definition) -> CodeDefinition:
         """Return a definition with its gold lines: at most `LIMIT` lines of its header that are not blank.
@@ -219,10 +213,9 @@ class VisibleNames:
         """
         if self.rules(path).scripted or any(import_.line is not None for import_ in self.imports.of(path)):
             return self._free(path, lines, name, is_type=is_type)
-        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None, is_type
-        if key not in self._known:  # no import holds on some lines alone
-            self._known[key] = self._free(path, lines, name, is_type=is_type)
-        return self._known[key]
+        # No import holds on some lines alone.
+        key = "free", path, name, tuple(self._trees.namespaces(path, lines)) if lines else None, is_type
+        return self.imports.once(key, lambda: self._free(path, lines, name, is_type=is_type))
 
     def _free(self, path: str, lines: LineSpan, name: str, *, is_type: bool) -> Answer:
         rules = self.rules(path)
@@ -310,12 +303,10 @@ class VisibleNames:
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
         """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
-        if path not in self._seen:
-            # Files of other languages may be beside it.
-            rules = self.rules(path)
-            reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
-            self._seen[path] = tuple(reached)
-        return self._seen[path]
+        # Files of other languages may be beside it.
+        rules = self.rules(path)
+        reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
+        return self.imports.once(("visible", path), lambda: tuple(reached))
 
     @cached_property
     def _everywhere(self) -> tuple[_Files, _Files]:
@@ -483,10 +474,8 @@ class VisibleNames:
         `bases_only`: those of the bases of the innermost class.
         """
         rules, line = self.rules(path), lines.start
-        if (path, line) not in self._classes:
-            self._classes[path, line] = self._classes_around(path, line)
         space = self._space(path, LineSpan(line, line + 1))
-        for qualified in self._classes[path, line]:
+        for qualified in self.imports.once(("classes", path, line), lambda: self._classes_around(path, line)):
             if bases_only:
                 bases = self._bases(path, qualified, space)
                 members = (self._members(file, base, name, rules, within) for file, base, within in bases)
