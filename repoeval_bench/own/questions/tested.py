@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, dropwhile
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
@@ -46,12 +46,11 @@ class _Test(NamedTuple):
 
     def question(self, masked: Sequence[CodeDefinition]) -> str:
         """The test's name in words and its docstring, without the names of the definitions that are `masked`."""
-        words = _words(self.name)
-        while words and words[0] in {"test", "tests"}:
-            words = words[1:]
+        words = " ".join(dropwhile({"test", "tests"}.__contains__, _words(self.name)))
         for name in sorted(_name_parts(masked), key=lambda name: (-len(name), name)):
-            words = _without(words, _words(name))
-        return ". ".join(filter(None, (" ".join(words), _masked(self.doc, masked))))
+            run = re.escape(" ".join(_words(name)))
+            words = " ".join(re.sub(rf"(?<!\S){run}(?!\S)", "", words).split())
+        return ". ".join(filter(None, (words, _masked(self.doc, masked))))
 
 
 def questions_of_tests(benchmark: Benchmark) -> Benchmark:
@@ -155,19 +154,6 @@ def _words(name: str) -> list[str]:
     """The parts of an identifier, in lower case."""
     whole, *parts = identifiers(name) or [""]
     return parts or [whole.strip("_")]
-
-
-def _without(words: list[str], name: list[str]) -> list[str]:
-    """The words without each run of them that is the name."""
-    rest: list[str] = []
-    i = 0
-    while i < len(words):
-        if words[i : i + len(name)] == name:
-            i += len(name)
-        else:
-            rest.append(words[i])
-            i += 1
-    return rest
 
 
 def _masked(text: str, masked: Iterable[CodeDefinition]) -> str:
