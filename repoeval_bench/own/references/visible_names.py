@@ -39,7 +39,6 @@ _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 _Space = tuple[str, ...] | None
 """The names of the namespaces around a class; None for any."""
 
-_Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = set[tuple[str, str]]
 """(file, name) of the searches so far: many imports or bases may lead to one file, also in circles."""
 
@@ -236,7 +235,9 @@ class VisibleNames:
             seen = self._nearest([top], spaces) if spaces else top
             if seen or outside:
                 return seen, None if seen else "outside"
-        visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
+        visible = self._visible(path)
+        if rules.sees_all:
+            visible = ([*dict.fromkeys(file for file, _ in self.of_name(path, name))],)
         # In Rust a file may have an `impl` of a type that another one defines.
         own = [located for located in top if located[1].form != "impl"]
         after = [top] if len(own) < len(top) else []
@@ -307,19 +308,6 @@ class VisibleNames:
         rules = self.rules(path)
         reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
         return self.imports.once(("visible", path), lambda: tuple(reached))
-
-    @cached_property
-    def _everywhere(self) -> tuple[_Files, _Files]:
-        """Return the files with a name at the top level, and with a qualified name, where a file sees all files."""
-        tops: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        wholes: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        for path, rules in self._rules.items():
-            named = self._named_in(path) if rules.sees_all else NamedIn({}, {})
-            for name in named.top:
-                tops[rules, name].append(path)
-            for name in named.whole:
-                wholes[rules, name].append(path)
-        return tops, wholes
 
     def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
         yield rules.beside(self.imports, path)
@@ -532,7 +520,8 @@ class VisibleNames:
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
         if rules.sees_all:
-            return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
+            named = self.of_name(path, qualified.rpartition(".")[2])
+            return dict.fromkeys([path, *(file for file, one in named if one.qualified == qualified)])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:
