@@ -324,8 +324,6 @@ class VisibleNames:
                 if file not in seen
             ]
             seen.update(reach)
-            if not reach:
-                return
             yield reach
 
     def _in_files(
