@@ -16,7 +16,7 @@ from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, Self
 
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, os_errors_as
 from repoeval_bench.dataset.reading.checkout import (
     UnreadableCheckoutError,
     control_folders,
@@ -326,13 +326,11 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
     if top is None:
         raise NoDataError(f"{folder} is not in a git repository; name a checkout or a bare repository")
     try:
-        control, common = control_folders(top)
-        head = head_commit(control, common)
+        with os_errors_as(DatasetError, f"the history of {folder} cannot be read", "make it readable"):
+            control, common = control_folders(top)
+            head = head_commit(control, common)
     except UnreadableCheckoutError as error:
         raise DatasetError(f"the history of {folder} cannot be read: {error}; {error.cure}") from error
-    except OSError as error:
-        reason = error.strerror or "a file"
-        raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error
     if not head:
         raise NoDataError(f"{folder} is on a branch that has no commit yet; check out one with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()

@@ -94,8 +94,8 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
     total = sum(map(len, by_file.values()))
     if not total:
         return ()
-    result = []
-    with progress(desc="resolve tests", unit="tests", total=total) as bar, Resolver(files) as resolver:
+    result, resolver = [], Resolver(files)
+    with progress(desc="resolve tests", unit="tests", total=total) as bar:
         for file, defined in by_file.items():
             calls = _calls(file) if defined else ()
             tests = []
