@@ -97,12 +97,13 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
     result, resolver = [], Resolver(files)
     with progress(desc="resolve tests", unit="tests", total=total) as bar:
         for file, defined in by_file.items():
-            calls = _calls(file) if defined else ()
+            language = _language(file)
+            calls = calls_in(parse(file, language)) if defined and language else []
             tests = []
             for test, body in defined:
                 bar.update()
                 uses = resolver.uses(file.path, body)
-                names = {name for name, line in calls if line in body}
+                names = {name for name, lines in calls if lines.start in body}
                 called = tuple(
                     used.definition
                     for used in uses or ()
@@ -143,13 +144,6 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
             yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
 
 
-def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
-    """Return (name, first line) of every call in a file."""
-    language = _language(file)
-    calls = calls_in(parse(file, language)) if language else ()
-    return tuple((name, lines.start) for name, lines in calls)
-
-
 def _words(name: str) -> list[str]:
     """The parts of an identifier, in lower case."""
     whole, *parts = identifiers(name) or [""]
@@ -170,12 +164,9 @@ def _name_parts(definitions: Iterable[CodeDefinition]) -> set[str]:
 
 def _common(tests: Iterable[_Test]) -> frozenset[CodeDefinition]:
     """Return the definitions that so many tests call that no question is about them."""
-    n_tests = 0
-    times: Counter[CodeDefinition] = Counter()
-    for test in tests:
-        n_tests += bool(test.named)
-        times.update(test.named)
-    most = max(COMMON_TESTS, COMMON_SHARE * n_tests)
+    named = [test.named for test in tests if test.named]
+    times = Counter(chain.from_iterable(named))
+    most = max(COMMON_TESTS, COMMON_SHARE * len(named))
     return frozenset(definition for definition, number in times.items() if number > most)
 
 
