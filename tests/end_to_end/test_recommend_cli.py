@@ -11,7 +11,7 @@ import pytest
 from repoeval_bench.api.stored_runs import verify
 from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.history.changes import FileEdit
 from repoeval_bench.own.recommend import recommendation
 from repoeval_bench.own.recommend.beside import seconds_of_edits
 from repoeval_bench.own.recommend.chosen import read_chosen
