@@ -131,9 +131,8 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
     language = _language(file)
     end = 0
     for definition in definitions(file, language) if language else ():
-        is_function = definition.kind in {"function", "method"} and definition.body
-        if is_function and definition.name.casefold().startswith("test") and definition.lines.start >= end:
-            assert definition.body is not None
+        is_named = definition.kind in {"function", "method"} and definition.name.casefold().startswith("test")
+        if definition.body and is_named and definition.lines.start >= end:
             end = definition.lines.end
             doc = first_paragraph(definition.doc.text) if definition.doc else ""
             yield _Test(f"{file.path}::{definition.qualified}", definition.name, doc, ()), definition.body
