@@ -6,7 +6,7 @@ git is not started and nothing is fetched, so a shallow or partial clone is read
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -184,13 +184,10 @@ class History:
             for path, blob in files.items()
         )
 
-    def find(self, tree: str, path: str) -> str | None:
-        """The id of the content of a file in a root tree; None if the tree has no such file."""
-        here = self._root(tree)
-        *folders, name = path.split("/")
-        for folder in folders:
-            here = self._entry(here, folder, stat.S_ISDIR)
-        return self._entry(here, name, stat.S_ISREG)
+    def read_root(self, tree: str) -> None:
+        """Read the first folder of a root tree; MissingObjectError if it is not here."""
+        if here := self._root(tree):
+            self._entries(here)
 
     @cached_property
     def beside(self) -> frozenset[str]:
@@ -242,15 +239,10 @@ class History:
         """The tree of `prefix` in a root tree."""
         here: str | None = tree
         for folder in filter(None, self.prefix.split("/")):
-            here = self._entry(here, folder, stat.S_ISDIR)
+            entries = self._entries(here) if here else ()
+            named = (one.decode() for name, mode, one in entries if os.fsdecode(name) == folder and stat.S_ISDIR(mode))
+            here = next(named, None)
         return here
-
-    def _entry(self, tree: str | None, name: str, is_kind: Callable[[int], bool]) -> str | None:
-        """The id of what a tree has under a name, if it is of the kind."""
-        entries = self._entries(tree) if tree else ()
-        return next(
-            (entry.decode() for raw, mode, entry in entries if os.fsdecode(raw) == name and is_kind(mode)), None
-        )
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
         if before == after:  # most subtrees are equal, and neither is read
