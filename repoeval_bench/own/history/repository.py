@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from heapq import heappop, heappush
 from pathlib import Path
 from time import time
@@ -86,7 +86,8 @@ class History:
         self._shallow = _shallow(common)
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
-        self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
+        self.blob = lru_cache(_CACHED_BLOBS)(partial(self._raw, kind="blob"))
+        """Returns the content of a file; MissingObjectError if it is not here."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopened, (self.name, self.head, self.prefix, self._common, self._extensions)
@@ -265,10 +266,6 @@ class History:
         from dulwich.objects import parse_tree
 
         return frozenset(parse_tree(self._raw(tree, "tree"), sha_len=self._id_bytes))
-
-    def _read_blob(self, blob: str) -> bytes:
-        """The content of a file; MissingObjectError if it is not here."""
-        return self._raw(blob, "blob")
 
     def _raw(self, object_id: str, kind: str) -> bytes:
         try:
