@@ -109,7 +109,8 @@ def resolve_tasks(
 ) -> ReadUses:
     """Return the definitions of its files that tasks of one repository use, by a SCIP index, jedi, or else by name."""
     sources = tuple(files)
-    with Resolver(sources, scip=scip) as resolver:
+    resolver = Resolver(sources, scip=scip)
+    with ExitStack() as stack:
         if jedi:
-            resolver.analyses.append(resolver.enter_context(JediNames(sources, resolver.defined_at)))
+            resolver.analyses.append(stack.enter_context(JediNames(sources, resolver.defined_at)))
         return {task.task_id: resolver.uses(task.path, task.body) for task in tasks}

@@ -40,7 +40,10 @@ from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import BenchError
 from repoeval_bench.dataset.assembly import TESTS, with_tests
-from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
+from repoeval_bench.own.history.benchmark import benchmark_of
+from repoeval_bench.own.history.changes import edits_of
+from repoeval_bench.own.history.questions import CommitOptions, commit_questions
+from repoeval_bench.own.history.repository import history_of
 from repoeval_bench.own.recommend.beside import new_chunks
 from repoeval_bench.own.recommend.recommendation import about
 from repoeval_bench.own.recommend.request import RecommendRequest

@@ -138,7 +138,8 @@ def _history_pack(
     extensions: tuple[str, ...] | None,
     **code: Any,
 ) -> Pack:
-    from repoeval_bench.own.history import CommitOptions, build_history_pack
+    from repoeval_bench.own.history.benchmark import build_history_pack
+    from repoeval_bench.own.history.questions import CommitOptions
     from repoeval_bench.runs.executors import ProcessPool
 
     refuse_unread(set(code), "with --commits, which makes no tasks of code")

@@ -346,7 +346,7 @@ class _Walk:
             if parsed.role(comment) != COMMENT or parsed.lines(comment).start >= opened:
                 break
             start = comment.end_byte
-        if parsed.is_blank(start, end):
+        if not parsed.text_between(start, end).strip():
             return header, LineSpan(header.end, header.end)
         return header, parsed.lines_between(start, end)
 

@@ -8,7 +8,7 @@ languages, and of any other ending, where a user asks for them.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from repoeval_bench.core.extras import is_installed
@@ -56,45 +56,41 @@ _FAMILIES = {"typescript": "javascript", "tsx": "javascript", "cpp": "c"}
 _DOXYGEN = ("/**", "/*!", "///", "//!")
 
 
-def _own(name: str, endings: str, *, grammar: str = "", **facts: Any) -> Language:
-    """A language whose grammar has a package of its own."""
-    return Language(name=name, endings=tuple(endings.split()), module=f"tree_sitter_{grammar or name}", **facts)
+def _language(name: str, endings: str, *, grammar: str = "", modules: str = "tree_sitter_", **facts: Any) -> Language:
+    """A language by what the names of modules of grammars begin with, and its grammar's own name if it is another."""
+    return Language(name=name, endings=tuple(endings.split()), module=modules + (grammar or name), **facts)
 
 
 LANGUAGES: Mapping[str, Language] = {
     language.name: language
     for language in (
-        _own("python", ".py .pyi .pyw", line_comment="#", doc_comments=()),
-        _own("javascript", ".js .jsx .mjs .cjs"),
-        _own("typescript", ".ts .mts .cts", function="language_typescript"),
-        _own("tsx", ".tsx", grammar="typescript", function="language_tsx"),
-        _own("java", ".java"),
-        _own("go", ".go", doc_comments=("//", "/*")),
-        _own("rust", ".rs", doc_comments=("///", "/**")),
-        _own("c", ".c .h", doc_comments=_DOXYGEN),
-        _own("cpp", ".cpp .cc .cxx .c++ .hpp .hh .hxx .h++ .ipp .inl .tpp", doc_comments=_DOXYGEN),
-        _own("csharp", ".cs", grammar="c_sharp", doc_comments=("///", "/**")),
+        _language("python", ".py .pyi .pyw", line_comment="#", doc_comments=()),
+        _language("javascript", ".js .jsx .mjs .cjs"),
+        _language("typescript", ".ts .mts .cts", function="language_typescript"),
+        _language("tsx", ".tsx", grammar="typescript", function="language_tsx"),
+        _language("java", ".java"),
+        _language("go", ".go", doc_comments=("//", "/*")),
+        _language("rust", ".rs", doc_comments=("///", "/**")),
+        _language("c", ".c .h", doc_comments=_DOXYGEN),
+        _language("cpp", ".cpp .cc .cxx .c++ .hpp .hh .hxx .h++ .ipp .inl .tpp", doc_comments=_DOXYGEN),
+        _language("csharp", ".cs", grammar="c_sharp", doc_comments=("///", "/**")),
     )
 }
 """name -> language, of the ten that every part knows."""
 
-
-def _packed(name: str, *endings: str, grammar: str = "", line_comment: str = "//") -> Language:
-    """A language whose grammar is one of tree-sitter-language-pack's."""
-    module = f"tree_sitter_language_pack.bindings.{grammar or name}"
-    return Language(name=name, endings=endings, module=module, line_comment=line_comment, doc_comments=())
-
+# A language whose grammar is one of tree-sitter-language-pack's.
+_packed = partial(_language, modules="tree_sitter_language_pack.bindings.", doc_comments=())
 
 FURTHER: Mapping[str, Language] = {
     language.name: language
     for language in (
-        _packed("ruby", ".rb", ".rake", line_comment="#"),
+        _packed("ruby", ".rb .rake", line_comment="#"),
         _packed("php", ".php"),
-        _packed("kotlin", ".kt", ".kts"),
-        _packed("scala", ".scala", ".sc"),
+        _packed("kotlin", ".kt .kts"),
+        _packed("scala", ".scala .sc"),
         _packed("swift", ".swift"),
-        _packed("elixir", ".ex", ".exs", line_comment="#"),
-        _packed("shell", ".sh", ".bash", grammar="bash", line_comment="#"),
+        _packed("elixir", ".ex .exs", line_comment="#"),
+        _packed("shell", ".sh .bash", grammar="bash", line_comment="#"),
         _packed("haskell", ".hs", line_comment="--"),
         _packed("lua", ".lua", line_comment="--"),
         _packed("zig", ".zig"),

@@ -210,10 +210,6 @@ class Parsed:
         last = first + len(text.strip()) - 1
         return LineSpan(self._line(min(first, end)), self._line(max(min(first, end), last)) + 1)
 
-    def is_blank(self, start: int, end: int) -> bool:
-        """Return whether the tree's bytes [start, end) are all blank."""
-        return not self._encoded[start:end].strip()
-
     def chars(self, node: Node) -> CharSpan:
         """The characters of the file that the node covers."""
         return CharSpan(self._char(node.start_byte), self._char(node.end_byte))

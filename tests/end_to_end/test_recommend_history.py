@@ -8,7 +8,7 @@ import pytest
 
 from repoeval_bench.analysis.evidence import Cost
 from repoeval_bench.core.source import count_nws
-from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.history.changes import FileEdit
 from repoeval_bench.own.recommend.beside import new_chunks
 from repoeval_bench.own.recommend.recommendation import recommended
 from repoeval_bench.runs.naming import find_runs

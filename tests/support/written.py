@@ -59,8 +59,8 @@ HAND_TASK = task(
 
 def uses(texts: Mapping[str, str], path: str, first: int, last: int) -> tuple[UsedDefinition, ...] | None:
     """Return what lines [first, last) of a file use of this repository; None where it cannot be read."""
-    with Resolver(sources(texts)) as resolver:
-        return resolver.uses(path, LineSpan(first, last))
+    resolver = Resolver(sources(texts))
+    return resolver.uses(path, LineSpan(first, last))
 
 
 def names(used: tuple[UsedDefinition, ...] | None) -> set[str]:

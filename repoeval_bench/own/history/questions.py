@@ -386,7 +386,7 @@ class _Reading:
         try:
             base = self.history.commit(group.base) if group.base else None
             if base:
-                self.history.find(base.tree, "")  # reads the root
+                self.history.read_root(base.tree)
         except MissingObjectError:
             return None
         return base

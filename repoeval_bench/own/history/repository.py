@@ -6,17 +6,17 @@ git is not started and nothing is fetched, so a shallow or partial clone is read
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from heapq import heappop, heappush
 from pathlib import Path
 from time import time
 from typing import Any, NamedTuple, Self
 
-from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
+from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError, os_errors_as
 from repoeval_bench.dataset.reading.checkout import (
     UnreadableCheckoutError,
     control_folders,
@@ -86,7 +86,8 @@ class History:
         self._shallow = _shallow(common)
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
-        self.blob = lru_cache(_CACHED_BLOBS)(self._read_blob)
+        self.blob = lru_cache(_CACHED_BLOBS)(partial(self._raw, kind="blob"))
+        """Returns the content of a file; MissingObjectError if it is not here."""
 
     def __reduce__(self) -> tuple[object, ...]:
         return _reopened, (self.name, self.head, self.prefix, self._common, self._extensions)
@@ -184,13 +185,10 @@ class History:
             for path, blob in files.items()
         )
 
-    def find(self, tree: str, path: str) -> str | None:
-        """The id of the content of a file in a root tree; None if the tree has no such file."""
-        here = self._root(tree)
-        *folders, name = path.split("/")
-        for folder in folders:
-            here = self._entry(here, folder, stat.S_ISDIR)
-        return self._entry(here, name, stat.S_ISREG)
+    def read_root(self, tree: str) -> None:
+        """Read the first folder of a root tree; MissingObjectError if it is not here."""
+        if here := self._root(tree):
+            self._entries(here)
 
     @cached_property
     def beside(self) -> frozenset[str]:
@@ -242,15 +240,10 @@ class History:
         """The tree of `prefix` in a root tree."""
         here: str | None = tree
         for folder in filter(None, self.prefix.split("/")):
-            here = self._entry(here, folder, stat.S_ISDIR)
+            entries = self._entries(here) if here else ()
+            named = (one.decode() for name, mode, one in entries if os.fsdecode(name) == folder and stat.S_ISDIR(mode))
+            here = next(named, None)
         return here
-
-    def _entry(self, tree: str | None, name: str, is_kind: Callable[[int], bool]) -> str | None:
-        """The id of what a tree has under a name, if it is of the kind."""
-        entries = self._entries(tree) if tree else ()
-        return next(
-            (entry.decode() for raw, mode, entry in entries if os.fsdecode(raw) == name and is_kind(mode)), None
-        )
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
         if before == after:  # most subtrees are equal, and neither is read
@@ -273,10 +266,6 @@ class History:
         from dulwich.objects import parse_tree
 
         return frozenset(parse_tree(self._raw(tree, "tree"), sha_len=self._id_bytes))
-
-    def _read_blob(self, blob: str) -> bytes:
-        """The content of a file; MissingObjectError if it is not here."""
-        return self._raw(blob, "blob")
 
     def _raw(self, object_id: str, kind: str) -> bytes:
         try:
@@ -326,13 +315,11 @@ def history_of(folder: Path | str, extensions: tuple[str, ...] = ()) -> Iterator
     if top is None:
         raise NoDataError(f"{folder} is not in a git repository; name a checkout or a bare repository")
     try:
-        control, common = control_folders(top)
-        head = head_commit(control, common)
+        with os_errors_as(DatasetError, f"the history of {folder} cannot be read", "make it readable"):
+            control, common = control_folders(top)
+            head = head_commit(control, common)
     except UnreadableCheckoutError as error:
         raise DatasetError(f"the history of {folder} cannot be read: {error}; {error.cure}") from error
-    except OSError as error:
-        reason = error.strerror or "a file"
-        raise DatasetError(f"the history of {folder} cannot be read ({reason}); make it readable") from error
     if not head:
         raise NoDataError(f"{folder} is on a branch that has no commit yet; check out one with a history")
     prefix = "" if root == top else root.relative_to(top).as_posix()

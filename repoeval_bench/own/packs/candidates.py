@@ -7,7 +7,7 @@ drawn later.
 from collections import Counter
 from collections.abc import Collection, Iterable
 
-from repoeval_bench.core.definitions import Definition, comments_in, defining_nodes, parse_legible
+from repoeval_bench.core.definitions import Definition, comments_in, definitions_in, parse_legible
 from repoeval_bench.core.grammars import GRAMMARS
 from repoeval_bench.core.languages import Language
 from repoeval_bench.core.source import SourceFile
@@ -38,12 +38,11 @@ def examine(file: SourceFile, language: Language) -> tuple[list[TaskCandidate], 
     # Not from the cache of `definitions`, which would keep the files of a whole tree.
     parsed = parse_legible(file, language)
     comments = comment_lines(file, comments_in(parsed))
-    defined = [definition for definition, *_ in defining_nodes(parsed)]
     skipped: Counter[str] = Counter()
     functions: list[TaskCandidate] = []
-    seen: set[str] | None = set() if GRAMMARS[language.name].overloads else None
+    seen: set[str] = set()
     taken_until = 0
-    for definition in defined:  # outer ones before those in them
+    for definition in definitions_in(parsed):  # outer ones before those in them
         if definition.kind not in {"function", "method"} or definition.declaration or definition.form == "macro":
             continue
         target_span = target_span_of(file, definition, comments)
@@ -52,13 +51,12 @@ def examine(file: SourceFile, language: Language) -> tuple[list[TaskCandidate], 
             reason = "syntax error"
         elif not reason and definition.lines.end <= taken_until:
             reason = "nested"
-        elif not reason and seen is not None and definition.qualified in seen:
+        elif not reason and definition.qualified in seen and GRAMMARS[language.name].overloads:
             reason = "overloaded"
         if reason or isinstance(target_span, str):
             skipped[reason] += 1
             continue
-        if seen is not None:
-            seen.add(definition.qualified)
+        seen.add(definition.qualified)
         taken_until = max(taken_until, definition.lines.end)
         functions.append(TaskCandidate(file.path, target_span, definition.name))
     return functions, skipped

@@ -65,10 +65,10 @@ def resolve_uses(tasks: Sequence[Task], tree: Path, repositories: Mapping[str, P
                 )
                 uses |= {task.task_id: None for task in own}
                 continue
-            with Resolver(read_tree(tree / repo, repo, (*ENDINGS, *MODULE_FILES)).files, scip=index) as resolver:
-                for task in own:
-                    uses[task.task_id] = resolver.uses(task.path, task.body)
-                    bar.update()
+            resolver = Resolver(read_tree(tree / repo, repo, (*ENDINGS, *MODULE_FILES)).files, scip=index)
+            for task in own:
+                uses[task.task_id] = resolver.uses(task.path, task.body)
+                bar.update()
             if unread := sum(uses[task.task_id] is None for task in own):
                 NOTICES.info(f"note: protocol uses skips {count(unread, 'unread task')} of {repo}, nested too deeply")
             del resolver

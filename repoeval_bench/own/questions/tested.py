@@ -8,7 +8,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
-from itertools import chain
+from itertools import chain, dropwhile
 from typing import NamedTuple
 
 from repoeval_bench.core.benchmark import Benchmark, Task
@@ -46,12 +46,11 @@ class _Test(NamedTuple):
 
     def question(self, masked: Sequence[CodeDefinition]) -> str:
         """The test's name in words and its docstring, without the names of the definitions that are `masked`."""
-        words = _words(self.name)
-        while words and words[0] in {"test", "tests"}:
-            words = words[1:]
+        words = " ".join(dropwhile({"test", "tests"}.__contains__, _words(self.name)))
         for name in sorted(_name_parts(masked), key=lambda name: (-len(name), name)):
-            words = _without(words, _words(name))
-        return ". ".join(filter(None, (" ".join(words), _masked(self.doc, masked))))
+            run = re.escape(" ".join(_words(name)))
+            words = " ".join(re.sub(rf"(?<!\S){run}(?!\S)", "", words).split())
+        return ". ".join(filter(None, (words, _masked(self.doc, masked))))
 
 
 def questions_of_tests(benchmark: Benchmark) -> Benchmark:
@@ -95,15 +94,16 @@ def _tests(files: tuple[SourceFile, ...]) -> tuple[tuple[_Test, ...], ...]:
     total = sum(map(len, by_file.values()))
     if not total:
         return ()
-    result = []
-    with progress(desc="resolve tests", unit="tests", total=total) as bar, Resolver(files) as resolver:
+    result, resolver = [], Resolver(files)
+    with progress(desc="resolve tests", unit="tests", total=total) as bar:
         for file, defined in by_file.items():
-            calls = _calls(file) if defined else ()
+            language = _language(file)
+            calls = calls_in(parse(file, language)) if defined and language else []
             tests = []
             for test, body in defined:
                 bar.update()
                 uses = resolver.uses(file.path, body)
-                names = {name for name, line in calls if line in body}
+                names = {name for name, lines in calls if lines.start in body}
                 called = tuple(
                     used.definition
                     for used in uses or ()
@@ -131,9 +131,8 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
     language = _language(file)
     end = 0
     for definition in definitions(file, language) if language else ():
-        is_function = definition.kind in {"function", "method"} and definition.body
-        if is_function and definition.name.casefold().startswith("test") and definition.lines.start >= end:
-            assert definition.body is not None
+        is_named = definition.kind in {"function", "method"} and definition.name.casefold().startswith("test")
+        if definition.body and is_named and definition.lines.start >= end:
             end = definition.lines.end
             doc = first_paragraph(definition.doc.text) if definition.doc else ""
             yield _Test(f"{file.path}::{definition.qualified}", definition.name, doc, ()), definition.body
@@ -144,30 +143,10 @@ def _named_tests(file: SourceFile) -> Iterator[tuple[_Test, LineSpan]]:
             yield _Test(f"{file.path}::{says}", "", says, ()), parsed.span(match["body"][0])
 
 
-def _calls(file: SourceFile) -> tuple[tuple[str, int], ...]:
-    """Return (name, first line) of every call in a file."""
-    language = _language(file)
-    calls = calls_in(parse(file, language)) if language else ()
-    return tuple((name, lines.start) for name, lines in calls)
-
-
 def _words(name: str) -> list[str]:
     """The parts of an identifier, in lower case."""
     whole, *parts = identifiers(name) or [""]
     return parts or [whole.strip("_")]
-
-
-def _without(words: list[str], name: list[str]) -> list[str]:
-    """The words without each run of them that is the name."""
-    rest: list[str] = []
-    i = 0
-    while i < len(words):
-        if words[i : i + len(name)] == name:
-            i += len(name)
-        else:
-            rest.append(words[i])
-            i += 1
-    return rest
 
 
 def _masked(text: str, masked: Iterable[CodeDefinition]) -> str:
@@ -184,12 +163,9 @@ def _name_parts(definitions: Iterable[CodeDefinition]) -> set[str]:
 
 def _common(tests: Iterable[_Test]) -> frozenset[CodeDefinition]:
     """Return the definitions that so many tests call that no question is about them."""
-    n_tests = 0
-    times: Counter[CodeDefinition] = Counter()
-    for test in tests:
-        n_tests += bool(test.named)
-        times.update(test.named)
-    most = max(COMMON_TESTS, COMMON_SHARE * n_tests)
+    named = [test.named for test in tests if test.named]
+    times = Counter(chain.from_iterable(named))
+    most = max(COMMON_TESTS, COMMON_SHARE * len(named))
     return frozenset(definition for definition, number in times.items() if number > most)
 
 

@@ -23,7 +23,7 @@ from repoeval_bench.core.errors import ChunkError
 from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.metrics import Lines
-from repoeval_bench.own.history import FileEdit
+from repoeval_bench.own.history.changes import FileEdit
 from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of

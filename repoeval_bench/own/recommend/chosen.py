@@ -16,14 +16,9 @@ from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.strict_yaml import Document, read_bytes
 from repoeval_bench.dataset.assembly import with_tests
 from repoeval_bench.dataset.pack import PackSource
-from repoeval_bench.own.history import (
-    CommitOptions,
-    CommitQuestions,
-    History,
-    benchmark_of,
-    commit_questions,
-    history_of,
-)
+from repoeval_bench.own.history.benchmark import benchmark_of
+from repoeval_bench.own.history.questions import CommitOptions, CommitQuestions, commit_questions
+from repoeval_bench.own.history.repository import History, history_of
 from repoeval_bench.own.packs.pack import installed_version
 from repoeval_bench.report.recommendation import HOLDS
 from repoeval_bench.retrieval.registry import choose_retriever

@@ -9,7 +9,10 @@ from repoeval_bench.core.notices import NOTICES
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.loader import is_benchmark, load_benchmark
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.own.history import FileEdit, commit_questions, edits_of, history_of, pack_of
+from repoeval_bench.own.history.benchmark import pack_of
+from repoeval_bench.own.history.changes import FileEdit, edits_of
+from repoeval_bench.own.history.questions import commit_questions
+from repoeval_bench.own.history.repository import history_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor
 from repoeval_bench.runs.request import DataRequest
 

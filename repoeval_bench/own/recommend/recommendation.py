@@ -4,9 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from itertools import pairwise
 from pathlib import Path
-from statistics import mean
 from time import monotonic
 from typing import Any
 
@@ -269,9 +267,9 @@ class _Progress:
 
     The command takes minutes, and without a terminal there is no bar. The remaining time is printed once a run by each
     retriever still to come has been timed, and no texts are still to be embedded for another setting. A run takes as
-    long as its setting has `work`. The first runs of a setting by vectors are not timed, because they wait for the
-    model. In the longest wait of the very first ones, trees are parsed for all runs: it counts as the mean of the
-    others. What follows the runs takes `at_end` seconds.
+    long as its setting has `work`. The very first runs are not timed, because trees are parsed for all runs in them,
+    nor are the first ones of a setting by vectors, which wait for the model. What follows the runs takes `at_end`
+    seconds.
     """
 
     def __init__(
@@ -289,29 +287,16 @@ class _Progress:
         self._to_embed = {setting for setting in work if setting.needs_vectors}
         self._seconds: dict[str, float | None] = {}
         self._before = clock()
-        self._arrivals = [monotonic()]
-
-    def arrived(self) -> None:
-        """Note the time of a run."""
-        self._arrivals.append(monotonic())
-
-    def _without_parsing(self, of_size: Sequence[SizedChunker]) -> float:
-        """Return the share of the first runs' time in which nothing was parsed for later ones."""
-        *others, longest = sorted(after - before for before, after in pairwise(self._arrivals))
-        if len(others) < 2 or not any(row_of(candidate.spec).trees for candidate in of_size):
-            return 1.0
-        return mean(others) * len(of_size) / max(sum(others) + longest, 1e-9)
 
     def log(self, setting: RunRequest, of_size: Sequence[SizedChunker]) -> None:
         """Log that all candidates of a size are done, and after the first size the choice so far."""
         retriever, now, is_first = setting.retriever, self.clock(), not self._seconds
         n_runs = len(of_size)
-        if setting in self._to_embed:
+        if is_first or setting in self._to_embed:
             self._to_embed.discard(setting)
             self._seconds.setdefault(retriever, None)
         else:
-            took = (now - self._before) * (self._without_parsing(of_size) if is_first else 1.0)
-            self._seconds[retriever] = took / (n_runs * self._work[setting])
+            self._seconds[retriever] = (now - self._before) / (n_runs * self._work[setting])
         self._before = now
         self._more[setting] -= n_runs
         more = +self._more
@@ -368,9 +353,7 @@ class _Answering:
                     self._skipped.append(f"{name}, {labels}: the time was up")
                     continue
                 for candidate in of_size:
-                    run = next(coming)
-                    progress.arrived()
-                    if run is not None:
+                    if (run := next(coming)) is not None:
                         self.runs[setting].append((candidate, run))
                         continue
                     reasons = runner.failed_of(setting) | runner.skipped

@@ -305,15 +305,14 @@ class Imports:
             self.folders[posixpath.dirname(path)].append(path)
             self.tails[posixpath.basename(path)].append(path)
         self.rules_of = rules_of
-        self._known: dict[str, tuple[Import, ...]] = {}
         self._once: dict[Hashable, Any] = {}
 
     def of(self, path: str) -> tuple[Import, ...]:
         """Return the imports of a file."""
-        if path not in self._known:
-            rules = self.rules_of(path)
-            self._known[path] = tuple(rules.imports(self, path, _code(self.files[path], rules.texts)))
-        return self._known[path]
+        rules = self.rules_of(path)
+        return self.once(
+            ("imports", path), lambda: tuple(rules.imports(self, path, _code(self.files[path], rules.texts)))
+        )
 
     def once(self, key: Hashable, read: Callable[[], _T]) -> _T:
         """Return the result of `read`, which is called once for each key."""

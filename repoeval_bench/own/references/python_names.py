@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.python_modules import Modules, Name, is_python
@@ -18,11 +17,8 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 
-class PythonNames:
+class PythonNames(Modules):
     """Reads the names and the definitions of the Python files of a repository."""
-
-    def __init__(self, files: Iterable[SourceFile]) -> None:
-        self._modules = Modules(files)
 
     def knows(self, path: str) -> bool:
         """Return whether a file is Python, by its name."""
@@ -30,20 +26,20 @@ class PythonNames:
 
     def names_in(self, path: str, lines: LineSpan) -> Sequence[ResolvedName] | None:
         """Return every name on these lines; None if the file cannot be read."""
-        module = self._modules.of_file(path)
+        module = self.of_file(path)
         if module is None:
             return None
-        types = Types(self._modules, (path, lines))
+        types = Types(self, (path, lines))
         return [_resolve(types, module, lines, written) for written in names_of(module, lines)]
 
     def defined_at(self, path: str, line: int, name: str, target_span: LineSpan | None = None) -> CodeDefinition | None:
         """Return the definition that has a site of this name on a line (0-based); sites in the target do not count."""
-        module = self._modules.of_file(path)
+        module = self.of_file(path)
         return module.defined_at(line, name, target_span) if module else None
 
     def around(self, path: str, lines: LineSpan) -> frozenset[CodeDefinition]:
         """Return the functions and methods that these lines are in, other than those that the lines contain."""
-        module = self._modules.of_file(path)
+        module = self.of_file(path)
         return frozenset(module.around(lines)) if module else frozenset()
 
 

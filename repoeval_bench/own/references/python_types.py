@@ -81,7 +81,7 @@ PROPERTIES = frozenset({"property", "cached_property", "lazy_property", "classpr
 class Types:
     """The types of expressions in the modules of one repository, cached; names bound in the target do not count."""
 
-    def __init__(self, modules: Modules, target_span: tuple[str, LineSpan] | None = None) -> None:
+    def __init__(self, modules: Modules, target_span: tuple[str, LineSpan]) -> None:
         self._modules = modules
         self._target_span = target_span
         self._orders: dict[Scope, list[Scope | Outside]] = {}
@@ -413,7 +413,7 @@ class Types:
         in_target: Name | None = None
         for cls in order[1:] if isinstance(value, Instance) and value.above else order:
             if not isinstance(cls, Outside) and (sites := cls.sites(name)):
-                path, lines = self._target_span or ("", ())
+                path, lines = self._target_span
                 if cls.module.file.path != path or any(site.line not in lines for site in sites):
                     return Name(cls, name)
                 # It is bound in the target alone: a base may define it; if none does, this still tells its type.

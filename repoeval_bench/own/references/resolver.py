@@ -4,7 +4,6 @@ A name is looked up in a SCIP index first, then by scope, imports and inferred t
 """
 
 from collections.abc import Iterable, Mapping
-from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,15 +16,14 @@ from repoeval_bench.own.references.python_names import PythonNames
 from repoeval_bench.own.references.scip import ScipNames
 
 
-class Resolver(ExitStack):
-    """The resolvers of one repository, in order of trust. Use as a context.
+class Resolver:
+    """The resolvers of one repository, in order of trust.
 
     `scip` is a SCIP index of these files, in any language. `analyses` are tried first for each name, in their order;
     they return definitions that `defined_at` knows.
     """
 
     def __init__(self, files: Iterable[SourceFile], *, scip: Path | None = None) -> None:
-        super().__init__()
         sources = tuple(files)
         self._readers = PythonNames(sources), ByName(sources)
         self.analyses = [ScipNames(scip, sources, self.defined_at)] if scip else []
@@ -84,10 +82,10 @@ def uses_of(files: Mapping[str, str], path: str, lines: LineSpan | tuple[int, in
     if path not in sources or not 0 <= start < end <= sources[path].n_lines:
         raise UsageError(f"{path} with lines {start} to {end} is not in these files; name lines of one")
     lines = LineSpan(start, end)
-    with Resolver(sources.values()) as resolver:
-        if resolver.reader(path) is None:
-            raise UsageError(f"{path} is in no language that is read; name a file of code")
-        used = resolver.uses(path, lines)
+    resolver = Resolver(sources.values())
+    if resolver.reader(path) is None:
+        raise UsageError(f"{path} is in no language that is read; name a file of code")
+    used = resolver.uses(path, lines)
     if used is None:
         raise DatasetError(f"{path} cannot be read, as its code is nested too deeply; name lines of another file")
     return tuple(replace(use.definition, file=use.definition.file.removeprefix("/")) for use in used)

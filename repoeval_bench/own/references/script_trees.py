@@ -48,7 +48,6 @@ class Trees:
         self.scopes = LocalScopes(self.parent)
         self._assigned: dict[Node, Sequence[tuple[str, Node]]] = {}
         self._members: dict[Node, Mapping[str, list[Node]]] = {}
-        self._namespaces: dict[str, list[tuple[LineSpan, str]]] = {}
         self._exported_nodes: dict[tuple[str, int, str], list[tuple[str, Node]]] = {}
 
     def of(self, path: str) -> Parsed:
@@ -85,9 +84,8 @@ class Trees:
 
     def namespaces(self, path: str, lines: LineSpan) -> list[str]:
         """Return the names of the namespaces around some lines, the outermost first."""
-        if path not in self._namespaces:
-            self._namespaces[path] = [*self._read_namespaces(path)]
-        around = (name for span, name in self._namespaces[path] if span.contains(lines))
+        spaces = self._imports.once(("namespaces", path), lambda: [*self._read_namespaces(path)])
+        around = (name for span, name in spaces if span.contains(lines))
         return [part for name in around for part in re.findall(r"\w+", name)]
 
     def _read_namespaces(self, path: str) -> Iterator[tuple[LineSpan, str]]:

@@ -377,8 +377,6 @@ class StaticTypes:
         if text_of(node) == "Self":
             inner = self.around(value.path, node)
             return self._members(inner, name, tried) if inner is not None else ()
-        if not qualified_parts(node):
-            return ()
         if (bounds := self._bounds(value.path, node)) is not None:
             limited = (self._members(Value(value.path, bound), name, tried) for bound in bounds)
             return next(filter(None, limited), ())

@@ -39,7 +39,6 @@ _SCOPED = re.compile(r"\benum\s+(?:class|struct)\b")
 _Space = tuple[str, ...] | None
 """The names of the namespaces around a class; None for any."""
 
-_Files = Mapping[tuple[LanguageRules, str], Sequence[str]]
 _Tried = set[tuple[str, str]]
 """(file, name) of the searches so far: many imports or bases may lead to one file, also in circles."""
 
@@ -66,14 +65,10 @@ class VisibleNames:
                 self._rules[file.path] = RULES[language.family]
             elif language is None:
                 others[file.path] = file
-        self._defined: dict[str, tuple[Definition, ...]] = {}
         self._names: dict[str, NamedIn] = {}
         self.imports = Imports(self._files, others, self.rules, self._around)
         self._trees = Trees(self._files, self.imports, self.rules)
         self._static = StaticTypes(self._trees, self)
-        self._known: dict[tuple[str, str, tuple[str, ...] | None, bool], Answer] = {}
-        self._classes: dict[tuple[str, int], Sequence[str]] = {}
-        self._seen: dict[str, tuple[Sequence[str], ...]] = {}
         self._above: dict[tuple[str, str, _Space], Sequence[tuple[str, str, _Space]]] = {}
 
     def _around(self, path: str, lines: LineSpan) -> Sequence[str]:
@@ -89,9 +84,7 @@ class VisibleNames:
 
     def defined(self, path: str) -> tuple[Definition, ...]:
         """The definitions of a file."""
-        if path not in self._defined:
-            self._defined[path] = definitions(self._files[path], self._language[path])
-        return self._defined[path]
+        return self.imports.once(("defined", path), lambda: definitions(self._files[path], self._language[path]))
 
     def definition(self, path: str, parsed: Definition) -> CodeDefinition:
         """Return a definition with its gold lines: at most `LIMIT` lines of its header that are not blank.
@@ -219,10 +212,9 @@ class VisibleNames:
         """
         if self.rules(path).scripted or any(import_.line is not None for import_ in self.imports.of(path)):
             return self._free(path, lines, name, is_type=is_type)
-        key = path, name, tuple(self._trees.namespaces(path, lines)) if lines else None, is_type
-        if key not in self._known:  # no import holds on some lines alone
-            self._known[key] = self._free(path, lines, name, is_type=is_type)
-        return self._known[key]
+        # No import holds on some lines alone.
+        key = "free", path, name, tuple(self._trees.namespaces(path, lines)) if lines else None, is_type
+        return self.imports.once(key, lambda: self._free(path, lines, name, is_type=is_type))
 
     def _free(self, path: str, lines: LineSpan, name: str, *, is_type: bool) -> Answer:
         rules = self.rules(path)
@@ -243,7 +235,9 @@ class VisibleNames:
             seen = self._nearest([top], spaces) if spaces else top
             if seen or outside:
                 return seen, None if seen else "outside"
-        visible = (self._everywhere[0].get((rules, name), ()),) if rules.sees_all else self._visible(path)
+        visible = self._visible(path)
+        if rules.sees_all:
+            visible = ([*dict.fromkeys(file for file, _ in self.of_name(path, name))],)
         # In Rust a file may have an `impl` of a type that another one defines.
         own = [located for located in top if located[1].form != "impl"]
         after = [top] if len(own) < len(top) else []
@@ -310,25 +304,10 @@ class VisibleNames:
 
     def _visible(self, path: str) -> Sequence[Sequence[str]]:
         """The files whose definitions a file sees without naming the file, in groups, the nearest first."""
-        if path not in self._seen:
-            # Files of other languages may be beside it.
-            rules = self.rules(path)
-            reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
-            self._seen[path] = tuple(reached)
-        return self._seen[path]
-
-    @cached_property
-    def _everywhere(self) -> tuple[_Files, _Files]:
-        """Return the files with a name at the top level, and with a qualified name, where a file sees all files."""
-        tops: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        wholes: dict[tuple[LanguageRules, str], list[str]] = defaultdict(list)
-        for path, rules in self._rules.items():
-            named = self._named_in(path) if rules.sees_all else NamedIn({}, {})
-            for name in named.top:
-                tops[rules, name].append(path)
-            for name in named.whole:
-                wholes[rules, name].append(path)
-        return tops, wholes
+        # Files of other languages may be beside it.
+        rules = self.rules(path)
+        reached = ([file for file in files if self.rules(file) is rules] for files in self._reached(path, rules))
+        return self.imports.once(("visible", path), lambda: tuple(reached))
 
     def _reached(self, path: str, rules: LanguageRules) -> Iterator[Sequence[str]]:
         yield rules.beside(self.imports, path)
@@ -345,8 +324,6 @@ class VisibleNames:
                 if file not in seen
             ]
             seen.update(reach)
-            if not reach:
-                return
             yield reach
 
     def _in_files(
@@ -483,10 +460,8 @@ class VisibleNames:
         `bases_only`: those of the bases of the innermost class.
         """
         rules, line = self.rules(path), lines.start
-        if (path, line) not in self._classes:
-            self._classes[path, line] = self._classes_around(path, line)
         space = self._space(path, LineSpan(line, line + 1))
-        for qualified in self._classes[path, line]:
+        for qualified in self.imports.once(("classes", path, line), lambda: self._classes_around(path, line)):
             if bases_only:
                 bases = self._bases(path, qualified, space)
                 members = (self._members(file, base, name, rules, within) for file, base, within in bases)
@@ -543,7 +518,8 @@ class VisibleNames:
     def _seen_from(self, path: str, rules: LanguageRules, qualified: str) -> Collection[str]:
         """A file and those whose names it sees, the nearest first; if it sees all files, those with this name."""
         if rules.sees_all:
-            return dict.fromkeys([path, *self._everywhere[1].get((rules, qualified), ())])
+            named = self.of_name(path, qualified.rpartition(".")[2])
+            return dict.fromkeys([path, *(file for file, one in named if one.qualified == qualified)])
         return dict.fromkeys([path, *chain.from_iterable(self._visible(path))])
 
     def _bases(self, file: str, qualified: str, space: _Space) -> Sequence[tuple[str, str, _Space]]:

@@ -10,7 +10,7 @@ import pytest
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.reading.code import Gathered, gather
 from repoeval_bench.dataset.reading.origin import open_folder
-from repoeval_bench.own.history import history_of
+from repoeval_bench.own.history.repository import history_of
 from support.codebase import commit, git, write_code, write_files
 from support.command import succeed
 

@@ -11,10 +11,12 @@ from dulwich.objects import Commit, ShaFile
 from repoeval_bench.core.errors import DatasetError, NoDataError, UsageError
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.pack import Pack
-from repoeval_bench.own.history import CommitOptions, benchmark_of, commit_questions, edits_of, history_of
 from repoeval_bench.own.history import questions as questions_module
 from repoeval_bench.own.history import repository as repository_module
-from repoeval_bench.own.history.repository import MissingObjectError
+from repoeval_bench.own.history.benchmark import benchmark_of
+from repoeval_bench.own.history.changes import edits_of
+from repoeval_bench.own.history.questions import CommitOptions, commit_questions
+from repoeval_bench.own.history.repository import MissingObjectError, history_of
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import evaluate
 from support.command import bench, one_sentence, succeed

@@ -22,11 +22,11 @@ MIXED = {
 def test_files_of_other_languages_beside_a_file_are_not_its_own(paths):
     """Nor does what was asked before change an answer."""
     result = {}
-    with Resolver(sources({path: MIXED[path] for path in paths})) as resolver:
-        for path in paths:
-            marked = [number for number, line in enumerate(MIXED[path].split("\n")) if "HOLE" in line]
-            used = resolver.uses(path, LineSpan(marked[0], marked[-1] + 1)) if marked else ()
-            result[path] = {use.definition.name for use in used}
+    resolver = Resolver(sources({path: MIXED[path] for path in paths}))
+    for path in paths:
+        marked = [number for number, line in enumerate(MIXED[path].split("\n")) if "HOLE" in line]
+        used = resolver.uses(path, LineSpan(marked[0], marked[-1] + 1)) if marked else ()
+        result[path] = {use.definition.name for use in used}
     assert result.pop("a/task.ts") == {"count", "Rest", "Rest.y"}
     assert not any(result.values())
 
@@ -62,9 +62,9 @@ def test_what_was_asked_before_changes_nothing():
     steps = "".join(f"\tx{n + 1} := x{n}.Grow(1)\n" for n in range(12))
     text = f"package shop\n\nfunc written(x0 *Item) {{\n{steps}\tx12.depth\n}}\n"
     files = {"shop.go": GO_SHOP, "task.go": text}
-    with Resolver(sources(files)) as resolver:
-        assert resolver.uses("task.go", LineSpan(3, 15))
-        assert resolver.uses("task.go", LineSpan(15, 16)) == uses(files, "task.go", 15, 16)
+    resolver = Resolver(sources(files))
+    assert resolver.uses("task.go", LineSpan(3, 15))
+    assert resolver.uses("task.go", LineSpan(15, 16)) == uses(files, "task.go", 15, 16)
 
 
 def test_types_that_lead_in_circles_end():

@@ -97,8 +97,8 @@ def test_names_from_outside_and_unknown_ones_have_no_definition():
 
 def test_where_a_file_could_not_be_read_is_known():
     files = {"a.py": "def f():\n    return 1\n\nx = = 3\n", "b.py": "from a import f\nf()\n", "c.py": "x = = 3\n"}
-    with Resolver(written.sources(files)) as resolver:
-        assert names(resolver.uses("b.py", LineSpan(1, 2))) == {"f"}
+    resolver = Resolver(written.sources(files))
+    assert names(resolver.uses("b.py", LineSpan(1, 2))) == {"f"}
 
 
 PACKAGE = sorted(path for path in Path(repoeval_bench.__file__).parent.rglob("*.py"))[::6]

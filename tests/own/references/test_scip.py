@@ -19,8 +19,8 @@ FILES = [
 def uses(tmp_path, *documents):
     index = tmp_path / "index.scip"
     index.write_bytes(field(1, b"") + b"".join(documents))
-    with Resolver(FILES, scip=index) as resolver:
-        return {(u.definition.name, u.tier) for u in resolver.uses("b.py", LineSpan(1, 3))}
+    resolver = Resolver(FILES, scip=index)
+    return {(u.definition.name, u.tier) for u in resolver.uses("b.py", LineSpan(1, 3))}
 
 
 DEFINED = document(

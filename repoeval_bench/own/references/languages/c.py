@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     CALLED,
@@ -80,18 +81,17 @@ class C(LanguageRules):
             return not _is_array_reference(node)
         if node.type != "declaration":
             return False
-        if any(child.type == "storage_class_specifier" and child.text == b"extern" for child in node.children):
+        if any(part.type == "storage_class_specifier" and part.text == b"extern" for part in node.children):
             return True
-        declarator = name.parent
-        parameters = declarator.child_by_field_name("parameters") if declarator is not None else None
-        if declarator is None or declarator.type != "function_declarator" or parameters is None:
+        parameters = child(name.parent, "parameters")
+        if parameters is None:
             return False
         # `T a(b);` declares a variable if `b` is a value; with the name of a parameter, or a built-in type, a function.
         inside = parameters.named_children
         return not inside or any(
-            (typed := part.child_by_field_name("type")) is None
+            (typed := child(part, "type")) is None
             or typed.type != "type_identifier"
-            or part.child_by_field_name("declarator") is not None
+            or child(part, "declarator") is not None
             for part in inside
         )
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.own.references.language_rules import EVERY, Import, Imports, LanguageRules, Located, Names
 
 if TYPE_CHECKING:
@@ -27,16 +28,9 @@ class Go(LanguageRules):
         while node.parent is not None and node.parent.type in ("pointer_type", "parenthesized_type"):
             node = node.parent
         holder = node.parent.parent if node.parent is not None else None
-        method = holder.parent if holder is not None else None
-        return (
-            name.type == "type_identifier"
-            and not (
-                method is not None
-                and method.type == "method_declaration"
-                and method.child_by_field_name("receiver") == holder
-            )
-            and node.type in ("generic_type", "pointer_type", "parenthesized_type")
-        )
+        is_receiver = holder is not None and child(holder.parent, "receiver") == holder
+        is_type = node.type in ("generic_type", "pointer_type", "parenthesized_type")
+        return name.type == "type_identifier" and is_type and not is_receiver
 
     def imports(self, files: Imports, path: str, text: str) -> Iterator[Import]:
         """Read the packages that are imported, each a folder."""

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import (
     EVERY,
@@ -33,13 +34,13 @@ class Java(LanguageRules):
 
     def space_of(self, node: Node) -> str:
         """Return the space of a name: a method may have the name of a local."""
-        call = node.parent if node.parent is not None and node.parent.type == "method_invocation" else None
-        is_method = call is not None and call.child_by_field_name("name") == node
+        call = node.parent
+        is_method = call is not None and call.type == "method_invocation" and child(call, "name") == node
         return "method" if is_method else super().space_of(node)
 
     def opens(self, scope: Node) -> bool:
         """Return whether the code after an `if` has the variables of its patterns: its body ends by a jump."""
-        body = scope.child_by_field_name("consequence") if scope.type == "if_statement" else None
+        body = child(scope, "consequence")
         last = body.named_children[-1] if body is not None and body.type == "block" and body.named_children else body
         return last is not None and last.type in _JUMPS
 
@@ -58,11 +59,9 @@ class Java(LanguageRules):
                 yield Import(EVERY, EVERY, tuple(inside))
                 continue
             # `a.b.C`, or a member or an inner class of it: `a.b.C.d`.
-            index, paths = len(parts), tuple[str, ...]()
-            for index in range(len(parts), max(0, len(parts) - 3), -1):
-                if paths := _class(files, parts[:index]):
-                    break
-            yield Import(parts[-1], ".".join(parts[index - 1 :]) if paths else parts[-1], paths)
+            ends = range(len(parts), max(0, len(parts) - 3), -1)
+            end, paths = next(((end, paths) for end in ends if (paths := _class(files, parts[:end]))), (len(parts), ()))
+            yield Import(parts[-1], ".".join(parts[end - 1 :]), paths)
 
     def beside(self, files: Imports, path: str) -> Sequence[str]:
         """Return the files of the package, which may have a folder in each source tree."""
