@@ -133,7 +133,7 @@ def test_the_time_that_is_left_follows_the_tasks_of_each_protocol(answered, capl
     recommend(load_benchmark(pack), **arguments, clock=lambda: next(ticks))
     said = [re.search(r"about (\d+) s left(.*)", line) for line in caplog.messages if " of 8 runs: " in line]
     assert [int(match[1]) for match in said if match] == left
-    assert [match[2] for match in said if match] == ["", "", "", " to measure edits"][: len(left)]
+    assert [match[2] for match in said if match] == ["", "", " to measure edits"][: len(left)]
 
 
 def test_the_time_of_edits_grows_with_their_characters():
