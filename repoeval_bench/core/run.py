@@ -1,7 +1,6 @@
 """Queries, the rankings of a retriever, and the relevance judgements."""
 
 from array import array
-from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -24,22 +23,6 @@ def in_float32(scores: Iterable[float]) -> "array[float]":
 def trec_order(scores: Mapping[str, float]) -> list[str]:
     """Order the chunk ids of scores that others made: by (score as float32, id), both descending, as trec_eval does."""
     return [chunk_id for _, chunk_id in sorted(zip(in_float32(scores.values()), scores, strict=True), reverse=True)]
-
-
-def trec_ranks(scores: Mapping[str, float], chunk_ids: Iterable[str]) -> dict[str, int]:
-    """Return the ranks, from 1, that these chunks have in `trec_order`."""
-    # Numbers sort several times as fast as pairs of number and id, and ids matter where numbers are equal alone.
-    rounded = dict(zip(scores, in_float32(scores.values()), strict=True))
-    ascending = sorted(rounded.values())
-    ranks = {}
-    for chunk_id in chunk_ids:
-        score = rounded[chunk_id]
-        above = bisect_right(ascending, score)
-        rank = len(ascending) - above + 1
-        if above > 1 and ascending[above - 2] == score:
-            rank += sum(other > chunk_id for other, equal in rounded.items() if equal == score)
-        ranks[chunk_id] = rank
-    return ranks
 
 
 @dataclass(frozen=True, slots=True)

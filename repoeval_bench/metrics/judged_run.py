@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from repoeval_bench.core.errors import MetricError
-from repoeval_bench.core.run import trec_order, trec_ranks
+from repoeval_bench.core.run import in_float32, trec_order
 from repoeval_bench.core.source import Chunk
 from repoeval_bench.core.spans import Gold, LineSpan, Place, join, without
 from repoeval_bench.metrics.given import OneRanking, Rankings, check_entries, judgements_of, rankings_of
@@ -303,12 +303,12 @@ def _relevant(query_id: str, gains: Mapping[str, float]) -> dict[str, float]:
 
 def _ranks(query_id: str, ranking: OneRanking, relevant: Mapping[str, float]) -> dict[str, int]:
     """Ranks, from 1, of the relevant chunks that were retrieved."""
-    # Millions of rankings pass here, and few chunks of each are relevant: their ranks are counted without a sort.
+    # Millions of rankings pass here, and few chunks of each are relevant: only these are ranked.
     if isinstance(ranking, Mapping):
         check_entries(query_id, "score", ranking, ranking.values())
         retrieved = [chunk_id for chunk_id in relevant if chunk_id in ranking]
         if len(retrieved) <= _FEW:
-            return trec_ranks(ranking, retrieved)
+            return _trec_ranks(ranking, retrieved)
         ids = ranked_ids(ranking)
     else:
         ids, known = _checked_ids(query_id, ranking)
@@ -317,6 +317,21 @@ def _ranks(query_id: str, ranking: OneRanking, relevant: Mapping[str, float]) ->
             return {chunk_id: ids.index(chunk_id) + 1 for chunk_id in retrieved}
     ranks = dict(zip(ids, range(1, len(ids) + 1), strict=True))
     return {chunk_id: ranks[chunk_id] for chunk_id in retrieved}
+
+
+def _trec_ranks(scores: Mapping[str, float], chunk_ids: Sequence[str]) -> dict[str, int]:
+    """Return the ranks, from 1, that these chunks have in `trec_order`."""
+    rounded = np.frombuffer(in_float32(scores.values()), np.float32)
+    own = np.frombuffer(in_float32([scores[chunk_id] for chunk_id in chunk_ids]), np.float32)
+    ascending = np.sort(rounded)
+    not_above, below = ascending.searchsorted(own, "right").tolist(), ascending.searchsorted(own).tolist()
+    ranks = {}
+    for i, chunk_id in enumerate(chunk_ids):
+        ranks[chunk_id] = len(scores) - not_above[i] + 1
+        if not_above[i] - below[i] > 1:  # ids matter where scores are equal alone
+            equal = (rounded == own[i]).tolist()
+            ranks[chunk_id] += sum(other > chunk_id for other, is_equal in zip(scores, equal, strict=True) if is_equal)
+    return ranks
 
 
 def _checked_ids(query_id: str, ranking: Sequence[tuple[str, float]]) -> tuple[tuple[str, ...], frozenset[str]]:

@@ -36,7 +36,7 @@ def copy_note(share: float) -> str:
         return ""
     return (
         f"query and target overlap by {100 * share:.1f} % of the target lines, which favours larger chunks; "
-        "avoid this by --protocol uses, docstring or body (`list protocols`)"
+        "--protocol docstring, uses or body avoids it (`list protocols`)"
     )
 
 

@@ -86,18 +86,8 @@ def test_a_library_that_refuses_a_file_is_left_out_of_a_recommendation(tmp_path)
     pytest.importorskip("llama_index.core")
     code = checkout(tmp_path / "shop", 30)
     (code / "shop" / "refused.py").write_text(")\n" + (code / "shop" / "part0.py").read_text())
-    words = [
-        "recommend",
-        code,
-        "--for",
-        "search",
-        "--retriever",
-        "bm25",
-        "--sizes",
-        "200,400",
-        "--out",
-        tmp_path / "out",
-    ]
+    options = ["--for", "search", "--retriever", "bm25", "--sizes", "200,400", "--out"]
+    words = ["recommend", code, *options, tmp_path / "out"]
     chunkers = [word for name in ("fixed", "ast", "llama-index") for word in ("-c", name)]
     result = json_of(*words, *chunkers, home=tmp_path / "home")
     assert {one["name"].partition(" ")[0] for one in result["candidates"]} == {"fixed", "ast"}
