@@ -26,6 +26,9 @@ _UNBOUNDED = 100_000
 # Stands for a blank at which rich, which folds at each of Unicode's, must not fold.
 _KEPT = "\ue000"
 
+# A comma within a number, as in 12,000, ends no piece.
+_PIECES = re.compile(r"(?:[^ ,/\n]|,(?=\d))*(?:[ /\n]|,(?!\d))|(?:[^ ,/\n]|,(?=\d))+")
+
 _STYLES = {"": "", "strong": "bold", "better": "green", "worse": "red"}
 
 
@@ -143,11 +146,13 @@ def folded(text: str, width: int) -> str:
 
     >>> folded("ast:max_nws=1500,min_nws=50,overlap=0", 20)
     'ast:max_nws=1500,\nmin_nws=50,overlap=0'
+    >>> folded("budgets up to 12,000 characters", 17)
+    'budgets up to\n12,000 characters'
     """
 
     def fold(text: str) -> str:
         lines = [""]
-        for piece in re.findall(r"[^ ,/\n]*[ ,/\n]|[^ ,/\n]+", text):
+        for piece in _PIECES.findall(text):
             if lines[-1].endswith("\n") or (lines[-1] and piece.strip() and len((lines[-1] + piece).rstrip()) > width):
                 lines.append("")
             lines[-1] += piece
