@@ -52,7 +52,7 @@ def rankings_of(run: Any) -> Rankings:
     if isinstance(run, str | PurePath):
         from repoeval_bench.runs.trec import read_run
 
-        return read_run(Path(run)).rankings
+        return read_run(_path(run)).rankings
     return {query_id: _ranking(query_id, ranking) for query_id, ranking in _by_query("run", run).items()}
 
 
@@ -61,7 +61,7 @@ def judgements_of(qrels: Any) -> Judgements:
     if isinstance(qrels, str | PurePath):
         from repoeval_bench.runs.trec import read_qrels
 
-        return read_qrels(Path(qrels))
+        return read_qrels(_path(qrels))
     by_query = _by_query("qrels", qrels)
     for query_id, gains in by_query.items():
         if not isinstance(gains, Mapping):
@@ -95,6 +95,12 @@ def check_entries(query_id: str, what: str, ids: Iterable[Any], numbers: Collect
             raise MetricError(f"{of_chunk} beyond 1e308; give smaller numbers") from None
         if math.isnan(value):
             raise MetricError(f"{of_chunk} NaN; {what}s are numbers")
+
+
+def _path(text: str | PurePath) -> Path:
+    if "\0" in str(text):
+        raise MetricError(f"{str(text)!r} is not a path; give the path of a TREC file")
+    return Path(text)
 
 
 def _ranking(query_id: str, ranking: Any) -> Any:

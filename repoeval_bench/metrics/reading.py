@@ -37,7 +37,7 @@ class LineReading:
     Query i has the entries from `starts[i]` up to `starts[i + 1]`, int64 (n_queries + 1,). `rising` is the nws spent up
     to a line, plus i times `step`. `collected` counts the distinct non-blank lines up to there, `gold` those of them
     that are gold; both begin with a 0. `n_gold` and `gold_nws` (one entry per query) are the gold's own non-blank lines
-    and their nws. No budget above the limit of the reading can be looked up.
+    and their nws. A query's reading ended at its `limit`: no budget above it can be looked up.
     """
 
     starts: IntArray
@@ -48,13 +48,18 @@ class LineReading:
     gold: NDArray[np.int32]
     n_gold: IntArray
     gold_nws: IntArray
+    limit: FloatArray
 
     def within(self, budget: float | IntArray) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Return (distinct lines collected, gold lines among them) up to the first line that exceeds a query's budget.
 
         `budget` is one for all queries, or one for each.
         """
-        within = np.minimum(budget, self.step - 1) + np.arange(len(self.n_gold)) * self.step
+        budgets = np.broadcast_to(np.asarray(budget, dtype=np.float64), self.limit.shape)
+        if (budgets > self.limit).any():
+            i = int(np.argmax(budgets > self.limit))
+            raise ValueError(f"the reading ended at {self.limit[i]:g} characters, before the budget {budgets[i]:g}")
+        within = np.minimum(budgets, self.step - 1) + np.arange(len(budgets)) * self.step
         end = np.searchsorted(self.rising, within, side="right")
         last = np.where(end > self.starts[:-1], end, 0)
         return self.collected[last], self.gold[last]
@@ -249,6 +254,7 @@ def read_lines(
         gold=np.append(0, n_found).astype(np.int32),
         n_gold=np.array([sum(map(table.n_filled, gold)) for gold in gold_places], dtype=np.int64),
         gold_nws=gold_nws,
+        limit=limits,
     )
 
 

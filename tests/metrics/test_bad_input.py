@@ -111,6 +111,13 @@ def test_lines_outside_a_file_are_an_error():
     assert "no file 'g'" in sentence(MetricError, read_lines, [[]], [(*gold, Place("g", LineSpan(0, 1)))], nws)
 
 
+def test_a_reading_has_no_budget_beyond_its_end():
+    gold = (Place("f", LineSpan(0, 1)),)
+    reading = read_lines([[ChunkPlace("f", LineSpan(0, 2))]], [gold], {"f": [5, 5]}, limit=5)
+    with pytest.raises(ValueError, match="ended at 5"):
+        reading.recall(6)
+
+
 def test_vectors_with_nan_are_an_error():
     """A NaN in a vector would pass for a cosine of nothing."""
     context = Context(vectors={"a": np.array([NAN, 1.0]), "b": np.array([1.0, 1.0])})
