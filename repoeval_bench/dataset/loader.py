@@ -152,7 +152,7 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
     whole_tasks, whole_repos = installed.whole_size(tasks)
     of_history = any(task.change for task in tasks[:1])
     task, repository = ("query", PERIOD) if of_history else ("task", "repository")
-    source = installed.facts.source.replace("mirror", "your archives")
+    source = "your archives" if installed.facts.source == "mirror" else installed.facts.source
     line = (
         f"data from {source}: {len(tasks)} of {count(whole_tasks, task)}, "
         f"{len(present)} of {count(whole_repos, repository)}"

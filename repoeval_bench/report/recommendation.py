@@ -41,6 +41,7 @@ from repoeval_bench.report.text import (
     in_points,
     meaning_of,
     more_points,
+    retriever_name,
 )
 from repoeval_bench.runs.query_scores import GROUP
 
@@ -60,7 +61,6 @@ _GAINS = {
     "docstring": "the lines that a docstring describes",
     "commits": "the lines in and around your commits' changes",
 }
-_BY = {"bm25": "BM25", "dense": "the embedding model"}
 # Files below which a warning says how little they tell.
 _SMALL = 20
 # The least share of unread files that the answer names.
@@ -239,23 +239,19 @@ def _retrievers(choice: RetrieverChoice, chosen: str) -> str:
     """Return what each retriever finds more or less than the first, and what reading more chunks finds."""
     named = "the choice" if choice.label == chosen else choice.label
     first, *others = choice.scores
-    differences = [(_by(one.retriever), one.difference or 0.0, one.ci) for one in others]
+    differences = [(retriever_name(one.retriever), one.difference or 0.0, one.ci) for one in others]
     compared = ", and ".join(f"{by} finds {more_points(more)}{ends_in_points(ci)}" for by, more, ci in differences)
     protocol = choice.protocol
     queries = f"With {_ASKED[protocol]} as queries" if protocol in _ASKED else f"Under protocol {protocol}"
-    beside = f"{queries}, on the chunks of {named}: compared with {_by(first.retriever)}, {compared}."
+    beside = f"{queries}, on the chunks of {named}: compared with {retriever_name(first.retriever)}, {compared}."
     sentences = [beside] if others else []
     what = "definitions" if protocol == "uses" else "lines"
     for i, one in enumerate(choice.readings):
         tokens = f" ({one.tokens:,.0f} tokens)" if one.tokens else ""
-        begins = "The" if i else f"{queries} and {_by(choice.best)} as retriever, the"
+        begins = "The" if i else f"{queries} and {retriever_name(choice.best)} as retriever, the"
         of, ends = ("", "") if i else (f" chunks of {named}", f" of the target {what}")
         sentences.append(f"{begins} top {one.chunks}{of}{tokens} contain {_percent(one.share)}{ends}.")
     return " ".join(sentences)
-
-
-def _by(retriever: str) -> str:
-    return _BY.get(retriever, retriever)
 
 
 _ASKED = {"uses": "uses of definitions", "docstring": "docstrings", "commits": "commits"}
@@ -300,7 +296,7 @@ def _default(recommendation: Recommendation) -> list[str]:
     few = _few(recommendation)
     reason = f"{' and '.join(few)}; a choice needs at least {FEWEST_TASKS}" if few else "no query to compare them by"
     of = f"{default.language} repositories" if default.language else "repositories in other languages"
-    ranked = " and ".join(_BY.get(name, name) for name in default.retrievers)
+    ranked = " and ".join(map(retriever_name, default.retrievers))
     shown = f"The default comes from {default.repositories} {of}, ranked by {ranked}."
     return [
         f"Use {described(recommendation.candidates[default.label])}: the default.",
@@ -581,7 +577,7 @@ def _largest(recommendation: Recommendation) -> Evidence:
 
 def evidence_name(evidence: Evidence) -> str:
     """Return the questions and their retrievers, in words: `uses with BM25`."""
-    return f"{evidence.protocol} with {_by(evidence.retriever)}"
+    return f"{evidence.protocol} with {retriever_name(evidence.retriever)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

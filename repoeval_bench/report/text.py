@@ -16,6 +16,8 @@ BETWEEN = " · "
 LONGEST = 40
 """Characters of a name in a figure; the middle of a longer one is left out."""
 
+_RETRIEVERS = {"bm25": "BM25", "dense": "the embedding model"}
+
 CHARACTERS_NOTE = "characters are counted without whitespace"
 """The one footnote of every output that counts characters."""
 
@@ -59,6 +61,11 @@ LOSSES = {
     "lines_uncovered": "non-blank lines in no chunk",
 }
 """Counts of a run that a reader should know of, in words, in the order they are shown."""
+
+
+def retriever_name(retriever: str) -> str:
+    """Return a retriever as sentences name it."""
+    return _RETRIEVERS.get(retriever, retriever)
 
 
 def heading(measure: str) -> str:

@@ -41,7 +41,8 @@ from repoeval_bench.own.recommend.own_history import COMMITS, ENOUGH, OwnHistory
 from repoeval_bench.own.recommend.request import RecommendRequest
 from repoeval_bench.own.recommend.sizes import sample_of, sets_size, sized
 from repoeval_bench.protocols.protocol import Protocol
-from repoeval_bench.report.recommendation import answer_lines, evidence_name, setup_lines
+from repoeval_bench.report.recommendation import answer_lines, setup_lines
+from repoeval_bench.report.text import retriever_name
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
 from repoeval_bench.runs.jobs import Workers
 from repoeval_bench.runs.naming import RECOMMENDED, is_recommended, remember_compared
@@ -400,7 +401,7 @@ class _Answering:
 
 def _say_first(first: Recommendation, to_come: int) -> None:
     """Print the answer of the runs without vectors, before the first text is embedded."""
-    by = " and ".join(dict.fromkeys(evidence_name(one).partition(" with ")[2] for one in first.evidence))
+    by = " and ".join(dict.fromkeys(retriever_name(one.retriever) for one in first.evidence))
     lines = [f"The answer by {by}; {count(to_come, 'run')} by the embedding model will follow:"]
     for line in [*lines, *answer_lines(first), *setup_lines(first)]:
         NOTICES.info(line)

@@ -235,9 +235,10 @@ class VisibleNames:
             seen = self._nearest([top], spaces) if spaces else top
             if seen or outside:
                 return seen, None if seen else "outside"
-        visible = self._visible(path)
         if rules.sees_all:
-            visible = ([*dict.fromkeys(file for file, _ in self.of_name(path, name))],)
+            visible: Sequence[Sequence[str]] = ([*dict.fromkeys(file for file, _ in self.of_name(path, name))],)
+        else:
+            visible = self._visible(path)
         # In Rust a file may have an `impl` of a type that another one defines.
         own = [located for located in top if located[1].form != "impl"]
         after = [top] if len(own) < len(top) else []
