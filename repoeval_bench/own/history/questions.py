@@ -4,7 +4,6 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import chain
 from time import time
 from typing import Any, NamedTuple
 
@@ -393,20 +392,26 @@ class _Reading:
 
     def _answerable(self, groups: Sequence[_Group]) -> Iterator[tuple[_Group, list[_Question]]]:
         """Yield each group with its questions."""
-        commits = [commit for group in groups for commit in group.commits]
+        reads = self._reads([commit for group in groups for commit in group.commits])
+        for group in groups:
+            questions = []
+            for commit in group.commits:
+                question = self._question(commit, next(reads))
+                if isinstance(question, str):
+                    self.left_out[question] += 1
+                else:
+                    questions.append(question)
+            yield group, questions
+
+    def _reads(self, commits: Sequence[Commit]) -> Iterator[_Read]:
+        """Yield what each commit changed, in their order."""
         parts = [commits[at : at + _TOGETHER] for at in range(0, len(commits), _TOGETHER)]
-        reads = chain.from_iterable(self._run_jobs([partial(_read_commits, self.history, part) for part in parts]))
+        jobs = [partial(_read_commits, self.history, part) for part in parts]
         with progress(desc=f"read the history of {self.history.name}", unit="commits", total=len(commits)) as bar:
-            for group in groups:
-                questions = []
-                for commit in group.commits:
-                    question = self._question(commit, next(reads))
-                    if isinstance(question, str):
-                        self.left_out[question] += 1
-                    else:
-                        questions.append(question)
-                bar.update(len(group.commits))
-                yield group, questions
+            for reads in self._run_jobs(jobs):
+                # A part at a time: its first commit alone would seem to have taken as long as all of it.
+                bar.update(len(reads))
+                yield from reads
 
     def _question(self, commit: Commit, read: _Read) -> _Question | str:
         """The question of a commit, or the reason why it has none. Files that it moved are noted in any case."""
