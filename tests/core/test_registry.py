@@ -20,7 +20,7 @@ NAMES = count()
 
 KINDS = kinds()
 
-OUTSIDE = {"embedder": "Letters", "retriever": "Words", "reranker": "Longest", "protocol": "short"}
+OUTSIDE = {"embedder": "Letters", "retriever": "Words", "reranker": "Cosine", "protocol": "short"}
 OUTSIDE["measure"] = "found_at"
 """kind -> what the module of the docs has of it."""
 
@@ -103,7 +103,7 @@ def test_options_of_a_part_from_outside_are_those_of_its_signature(module):
     resolved = KINDS["retriever"].choose(f"py:{module}:Words:least=3")
     assert resolved.spec == f"py:{module}:Words:least=3"
     assert KINDS["retriever"].choose(f"py:{module}:Words").spec == f"py:{module}:Words:least=1"
-    nested = KINDS["retriever"].choose(f"rerank:py:{module}:Longest,k_raw=5,first=bm25")
+    nested = KINDS["retriever"].choose(f"rerank:py:{module}:Cosine,k_raw=5,first=bm25")
     assert nested.options == {"k_raw": 5, "first": "bm25"}
 
 

@@ -41,7 +41,8 @@ def test_an_embedder_and_a_reranker_from_outside(run):
     dense = run("--embedder", "py:mine:Letters:dim=16")
     assert dense["embedder"] == "py:mine:Letters:dim=16"
     assert run("--embedder", "py:mine:Letters:dim=16")["micro"] == dense["micro"]
-    assert run("--retriever", "rerank:py:mine:Longest,first=bm25")["retriever"].startswith("rerank:py:mine:Longest,")
+    reranked = run("--retriever", "rerank:py:mine:Cosine,first=bm25,embedder=hash")["retriever"]
+    assert reranked.startswith("rerank:py:mine:Cosine,")
 
 
 def test_plug_ins_are_listed_with_their_package_and_explained(run):
