@@ -32,36 +32,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from repoeval_bench.api.chunking import make_chunker
-    from repoeval_bench.api.stored_runs import (
-        choose,
-        compare,
-        compare_segments,
-        diff,
-        gate,
-        plot,
-        read_gates,
-        segment,
-        verify,
-    )
-    from repoeval_bench.core.benchmark import Benchmark, Task
-    from repoeval_bench.core.errors import BenchError
-    from repoeval_bench.core.source import Chunk, SourceFile
-    from repoeval_bench.core.spans import CharSpan, LineSpan
-    from repoeval_bench.dataset.loader import load_benchmark
-    from repoeval_bench.metrics.scoring import RunScores, score_run
-    from repoeval_bench.own.packs.pack import build_pack
-    from repoeval_bench.own.packs.request import BuildRequest
-    from repoeval_bench.own.recommend.recommendation import recommend
-    from repoeval_bench.own.references.resolver import uses_of
-    from repoeval_bench.runs.beir import export_beir
-    from repoeval_bench.runs.executors import ProcessPool
-    from repoeval_bench.runs.naming import find_run
-    from repoeval_bench.runs.parts import make_embedder
-    from repoeval_bench.runs.replay import benchmark_of
-    from repoeval_bench.runs.request import RunRequest
-    from repoeval_bench.runs.runner import evaluate, plan_run
-    from repoeval_bench.runs.trec import read_qrels, read_run
+    from repoeval_bench.api.chunking import make_chunker as make_chunker
+    from repoeval_bench.api.stored_runs import choose as choose
+    from repoeval_bench.api.stored_runs import compare as compare
+    from repoeval_bench.api.stored_runs import compare_segments as compare_segments
+    from repoeval_bench.api.stored_runs import diff as diff
+    from repoeval_bench.api.stored_runs import gate as gate
+    from repoeval_bench.api.stored_runs import plot as plot
+    from repoeval_bench.api.stored_runs import read_gates as read_gates
+    from repoeval_bench.api.stored_runs import segment as segment
+    from repoeval_bench.api.stored_runs import verify as verify
+    from repoeval_bench.core.benchmark import Benchmark as Benchmark
+    from repoeval_bench.core.benchmark import Task as Task
+    from repoeval_bench.core.errors import BenchError as BenchError
+    from repoeval_bench.core.source import Chunk as Chunk
+    from repoeval_bench.core.source import SourceFile as SourceFile
+    from repoeval_bench.core.spans import CharSpan as CharSpan
+    from repoeval_bench.core.spans import LineSpan as LineSpan
+    from repoeval_bench.dataset.loader import load_benchmark as load_benchmark
+    from repoeval_bench.metrics.scoring import RunScores as RunScores
+    from repoeval_bench.metrics.scoring import score_run as score_run
+    from repoeval_bench.own.packs.pack import build_pack as build_pack
+    from repoeval_bench.own.packs.request import BuildRequest as BuildRequest
+    from repoeval_bench.own.recommend.recommendation import recommend as recommend
+    from repoeval_bench.own.references.resolver import uses_of as uses_of
+    from repoeval_bench.runs.beir import export_beir as export_beir
+    from repoeval_bench.runs.executors import ProcessPool as ProcessPool
+    from repoeval_bench.runs.naming import find_run as find_run
+    from repoeval_bench.runs.parts import make_embedder as make_embedder
+    from repoeval_bench.runs.replay import benchmark_of as benchmark_of
+    from repoeval_bench.runs.request import RunRequest as RunRequest
+    from repoeval_bench.runs.runner import evaluate as evaluate
+    from repoeval_bench.runs.runner import plan_run as plan_run
+    from repoeval_bench.runs.trec import read_qrels as read_qrels
+    from repoeval_bench.runs.trec import read_run as read_run
 
 _PUBLIC = {
     "BenchError": "core.errors:BenchError",
@@ -101,42 +105,7 @@ _PUBLIC = {
 }
 """Public name -> `module:name` of its definition."""
 
-__all__ = [
-    "BenchError",
-    "Benchmark",
-    "BuildRequest",
-    "CharSpan",
-    "Chunk",
-    "LineSpan",
-    "ProcessPool",
-    "RunRequest",
-    "RunScores",
-    "SourceFile",
-    "Task",
-    "benchmark_of",
-    "build_pack",
-    "choose",
-    "compare",
-    "compare_segments",
-    "diff",
-    "evaluate",
-    "export_beir",
-    "find_run",
-    "gate",
-    "load_benchmark",
-    "make_chunker",
-    "make_embedder",
-    "plan_run",
-    "plot",
-    "read_gates",
-    "read_qrels",
-    "read_run",
-    "recommend",
-    "score_run",
-    "segment",
-    "uses_of",
-    "verify",
-]
+__all__ = list(_PUBLIC)
 
 
 def __getattr__(name: str) -> Any:
@@ -147,4 +116,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(_PUBLIC)

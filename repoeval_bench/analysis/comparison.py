@@ -214,7 +214,7 @@ def _comparisons(
         for p, _ in [tests[i]]
     ]
     differences = [table.difference(columns[i]) for i in of_primary]
-    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline, seeded)
+    without = influences(scores, np.column_stack([table.columns[:, :0], *differences]), factors, headline)
     influence_of = dict(zip(of_primary, without, strict=True))
     comparisons = records.Comparisons()
     for i, column in enumerate(columns):

@@ -6,7 +6,7 @@ import numpy as np
 
 from repoeval_bench.analysis.records import AdjustedP, Influence, Outcome
 from repoeval_bench.analysis.sign_flips import ALPHA, EXACT_CLUSTERS, FloatArray, flip_signs, most_p, strict_null
-from repoeval_bench.analysis.statistics import Sample
+from repoeval_bench.analysis.statistics import Sample, seeded
 from repoeval_bench.runs.query_scores import DIGITS, QueryScores
 from repoeval_bench.runs.records import Headline
 
@@ -29,15 +29,11 @@ def differences_without(sample: Sample) -> FloatArray:
 
 
 def influences(
-    scores: QueryScores,
-    differences: FloatArray,
-    factors: Sequence[float],
-    over: Headline,
-    rng: Callable[[], np.random.Generator],
+    scores: QueryScores, differences: FloatArray, factors: Sequence[float], over: Headline
 ) -> list[tuple[Influence | None, Influence | None]]:
     """Leave out a file or a repository of columns of paired differences, (n_queries, n_columns).
 
-    `factors` and `rng` are those of `influence`, `over` is the mean that decides.
+    `factors` are those of `influence`, `over` is the mean that decides.
     """
     if len(set(scores.repos)) < 2:
         over = "micro"  # with one repository both means are the same
@@ -46,19 +42,14 @@ def influences(
     if files.n_clusters > len(names):  # a file that is in two repositories is two clusters of the macro mean
         names = [str(cluster) for _, cluster in dict.fromkeys(zip(scores.repos, scores.clusters, strict=True))]
     by_file = [
-        influence(Sample(files.sums[:, [i]], files.counts, files.groups), names, factor, rng)
+        influence(Sample(files.sums[:, [i]], files.counts, files.groups), names, factor, seeded)
         for i, factor in enumerate(factors)
     ]
-    return [*zip(by_file, _by_repository(scores, differences, files.mean(), factors, over, rng), strict=True)]
+    return [*zip(by_file, _by_repository(scores, differences, files.mean(), factors, over), strict=True)]
 
 
 def _by_repository(
-    scores: QueryScores,
-    differences: FloatArray,
-    whole: FloatArray,
-    factors: Sequence[float],
-    over: Headline,
-    rng: Callable[[], np.random.Generator],
+    scores: QueryScores, differences: FloatArray, whole: FloatArray, factors: Sequence[float], over: Headline
 ) -> list[Influence | None]:
     """Leave out each repository in turn, and test each column's difference over the files of the others.
 
@@ -73,7 +64,7 @@ def _by_repository(
         clusters, repos = [scores.clusters[i] for i in rows], [scores.repos[i] for i in rows]
         sample = Sample.of(differences[rows], clusters, repos, over)
         without.append(sample.mean())
-        tests.append(_tests(_strict_parts(sample), factors, rng()))
+        tests.append(_tests(_strict_parts(sample), factors, seeded()))
     low, high = np.min(without, axis=0), np.max(without, axis=0)
     pull = (whole - without) * np.sign(whole)
     return [

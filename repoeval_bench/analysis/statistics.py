@@ -48,17 +48,14 @@ class Sample:
         return cls(sums, counts, np.zeros(len(counts), dtype=np.int64))
 
     @classmethod
-    def macro(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable]) -> Self:
-        """Mean over the groups' means; a cluster that is in two groups counts as one in each."""
+    def of(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str) -> Self:
+        """Mean over queries (`micro`), or over the groups' means (`macro`): a cluster in two groups is one in each."""
+        if over == "micro":
+            return cls.micro(values, clusters)
         pairs = list(zip(groups, clusters, strict=True))
         sums, counts = _cluster_sums(values, pairs)
         names = {group: i for i, group in enumerate(dict.fromkeys(groups))}
         return cls(sums, counts, np.array([names[group] for group, _ in dict.fromkeys(pairs)], dtype=np.int64))
-
-    @classmethod
-    def of(cls, values: FloatArray, clusters: Sequence[Hashable], groups: Sequence[Hashable], over: str) -> Self:
-        """The mean over queries (`micro`), or that over the groups' means (`macro`)."""
-        return cls.micro(values, clusters) if over == "micro" else cls.macro(values, clusters, groups)
 
     @property
     def n_clusters(self) -> int:
@@ -108,11 +105,6 @@ def _cluster_sums(values: FloatArray, clusters: Sequence[Hashable]) -> tuple[Flo
     return sums, np.bincount(index, minlength=len(order)).astype(np.float64)
 
 
-def intervals(sample: Sample, rng: np.random.Generator, flips: int = INTERVAL_FLIPS) -> list[Interval]:
-    """Return the 95 % interval of each column's mean: every mean that sign flips over clusters do not reject."""
-    return bounded(flip_signs(*sample.parts(), rng, flips=flips), sample.n_clusters)
-
-
 def bounded(flipped: Flipped, n_clusters: int) -> list[Interval]:
     """The interval of each column; None where an end is infinite, or the clusters are too few."""
     if n_clusters < FEWEST_CLUSTERS:
@@ -129,13 +121,14 @@ def mean_intervals(
     *,
     flips: int = INTERVAL_FLIPS,
 ) -> tuple[list[float], list[Interval]]:
-    """Mean of each column of values (n_queries, n_columns) and its interval, as `intervals` has it.
+    """Mean of each column of values (n_queries, n_columns), and its 95 % interval: every mean that flips do not reject.
 
     `over` is `micro`, the mean over queries, or `macro`, that over `groups` (repositories), which names each query's.
     Differences of two runs take `FLIPS`, so that their interval is the one that `compare` prints.
     """
     sample = Sample.of(values, clusters, groups, over)
-    return sample.mean().tolist(), intervals(sample, seeded(), flips)
+    flipped = flip_signs(*sample.parts(), seeded(), flips=flips)
+    return sample.mean().tolist(), bounded(flipped, sample.n_clusters)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

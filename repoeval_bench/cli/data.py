@@ -125,7 +125,7 @@ def build(*, as_json: bool, output: Path, commits: bool, **fields: Any) -> None:
         print_json(content.model_dump(by_alias=True))
         return
     echo(f"{content.name} · {', '.join(content.languages)} · {output}")
-    print_table(_commits(content) if commits else _functions(content))
+    print_table(_counted(content, commits=commits))
     print_lines([f"choose a chunker on this pack: {shell_line(['recommend', str(output)])}"])
 
 
@@ -149,30 +149,21 @@ def _history_pack(
         return build_history_pack(sources[0], output, CommitOptions(**history), name, extensions or (), pool.map)
 
 
-def _commits(content: PackFile) -> Table:
-    """Tabulate what became of the commits: the questions, and the others by reason."""
+def _counted(content: PackFile, *, commits: bool) -> Table:
+    """Tabulate what became of the commits, or of the functions: what is kept, and the others by reason."""
     from repoeval_bench.own.history.questions import REASONS
-
-    (level,) = content.levels.values()
-    rows = [
-        ("commits read", level.candidates, ""),
-        ("queries", level.tasks, "kept in the pack"),
-        *((f"left out: {reason}", n, REASONS[reason]) for reason, n in level.left_out.items()),
-    ]
-    return make_table(["", *figures("commits", number=""), Column(name="meaning", prose=True)], rows)
-
-
-def _functions(content: PackFile) -> Table:
-    """Tabulate what became of the functions: the candidates, of which tasks are drawn, and the others by reason."""
     from repoeval_bench.own.packs.candidates import LEFT_OUT
 
     (level,) = content.levels.values()
-    rows = [
-        ("candidates", level.candidates, "functions that could be tasks"),
-        ("tasks", level.tasks, "drawn from the candidates, and kept in the pack"),
-        *((f"left out: {reason}", n, LEFT_OUT[reason]) for reason, n in level.left_out.items() if n),
-    ]
-    return make_table(["", *figures("functions", number=""), Column(name="meaning", prose=True)], rows)
+    if commits:
+        heads, reasons = figures("commits", number=""), REASONS
+        rows = [("commits read", level.candidates, ""), ("queries", level.tasks, "kept in the pack")]
+    else:
+        heads, reasons = figures("functions", number=""), LEFT_OUT
+        drawn = ("tasks", level.tasks, "drawn from the candidates, and kept in the pack")
+        rows = [("candidates", level.candidates, "functions that could be tasks"), drawn]
+    rows += ((f"left out: {reason}", n, reasons[reason]) for reason, n in level.left_out.items() if n)
+    return make_table(["", *heads, Column(name="meaning", prose=True)], rows)
 
 
 def _obtain(

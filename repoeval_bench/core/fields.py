@@ -54,15 +54,10 @@ class Option:
             return self.name
         return f"{self.name}={'none' if self.default is None else self.default}"
 
-    def marker(self, kind: type[Any]) -> Any:
-        """Return what is written about it in its annotation by an object of this class, or None."""
-        return next((marker for marker in getattr(self.type, "__metadata__", ()) if isinstance(marker, kind)), None)
-
     @property
     def meaning(self) -> str:
         """Its text for help and lists."""
-        doc = self.marker(Doc)
-        return doc.text if doc else ""
+        return next((doc.text for doc in getattr(self.type, "__metadata__", ()) if isinstance(doc, Doc)), "")
 
     @property
     def words(self) -> tuple[str, ...]:

@@ -155,10 +155,5 @@ def _line(*values: object) -> bytes:
 def published_subset(benchmark: Benchmark, name: str) -> Benchmark:
     """Return the repositories of a subset (`all` or `six`), with their tasks."""
     outside = repoeval.skipped_repositories(name, benchmark.level)
-    if not outside:
-        return benchmark
-    files = {repo: files for repo, files in benchmark.files.items() if repo not in outside}
-    tasks = tuple(task for task in benchmark.tasks if task.repo in files)
-    if len(tasks) == len(benchmark.tasks):
-        return benchmark
-    return with_fingerprint(replace(benchmark, tasks=tasks, files=files))
+    tasks = [task for task in benchmark.tasks if task.repo not in outside]
+    return benchmark if len(tasks) == len(benchmark.tasks) else with_tasks(benchmark, tasks)

@@ -191,11 +191,10 @@ class _Files:
 
     def __init__(self, benchmark: Benchmark) -> None:
         self._repositories = sorted(benchmark.files)
-        by_name: dict[str, list[SourceFile]] = defaultdict(list)
+        self._by_name: dict[str, list[SourceFile]] = defaultdict(list)
         for file in benchmark.by_name.values():
-            by_name[file.name].append(file)
-            by_name[file.path].append(file)
-        self._by_name = by_name
+            self._by_name[file.name].append(file)
+            self._by_name[file.path].append(file)
 
     def places(self, row: Question) -> tuple[list[Place], list[str]]:
         """The places of a question, and what is wrong with the others."""

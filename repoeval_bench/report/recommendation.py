@@ -12,6 +12,7 @@ from repoeval_bench.analysis.evidence import (
     BASELINE,
     HEADER,
     AboutCode,
+    Cost,
     Current,
     Default,
     Evidence,
@@ -32,7 +33,7 @@ from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few_of, plural
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import READ_NOTEBOOKS
-from repoeval_bench.report.table import Column, Table, make_table, number, record_of, table_of
+from repoeval_bench.report.table import Column, Table, make_table, number, table_of
 from repoeval_bench.report.text import (
     NO_POINTS,
     cluster_count,
@@ -398,19 +399,11 @@ def setup_lines(recommendation: Recommendation) -> list[str]:
 
 
 def candidate_columns(recommendation: Recommendation) -> list[Column]:
-    """The columns of the candidates in their order, of a `RankedCandidate` each; the table and JSON have these."""
+    """The columns of the candidates in their order, of a `RankedCandidate` each."""
 
     def mean(evidence: Evidence) -> Column:
-        return number(
-            f"{evidence.protocol} {evidence.retriever}",
-            lambda candidate: evidence.means.get(candidate.name),
-            ".1%",
-            missing="",
-            forms=("table", "page"),
-        )
-
-    def fact(key: str, value: Callable[[RankedCandidate], Any]) -> Column:
-        return Column(name=key, value=value, forms=("record",))
+        name = f"{evidence.protocol} {evidence.retriever}"
+        return number(name, lambda candidate: evidence.means.get(candidate.name), ".1%", missing="")
 
     def cost(key: str) -> Callable[[RankedCandidate], Any]:
         def value(candidate: RankedCandidate) -> Any:
@@ -424,7 +417,7 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
         return None if size is None else size / 1e6
 
     return [
-        Column(name="candidate", key="name", value=lambda candidate: candidate.name),
+        Column(name="candidate", value=lambda candidate: candidate.name),
         *map(mean, recommendation.evidence),
         number(
             "expected loss (points)",
@@ -432,22 +425,11 @@ def candidate_columns(recommendation: Recommendation) -> list[Column]:
             ".1f",
             missing="",
             key="expected_loss",
-            forms=("table", "page"),
         ),
-        number(
-            f"tokens of {READ} chunks",
-            lambda candidate: recommendation.tokens(candidate.name),
-            ",.0f",
-            missing="",
-            key="tokens_per_query",
-        ),
+        number(f"tokens of {READ} chunks", lambda candidate: recommendation.tokens(candidate.name), ",.0f", missing=""),
         number("chunks", cost("chunks"), ",.0f", missing=""),
-        number("vectors (MB)", megabytes, ",.1f", missing="", forms=("table", "page")),
-        fact("vector_bytes", cost("vector_bytes")),
-        number("embedded again", cost("edited"), ".0%", key="edited"),
-        fact("edit_tokens", cost("edit_tokens")),
-        fact("spec", lambda candidate: recommendation.candidates[candidate.name].spec),
-        fact("size", lambda candidate: recommendation.candidates[candidate.name].size),
+        number("vectors (MB)", megabytes, ",.1f", missing=""),
+        number("embedded again", cost("edited"), ".0%"),
     ]
 
 
@@ -633,4 +615,11 @@ def recommendation_record(recommendation: Recommendation, source: str) -> Recomm
 
 
 def _candidate_row(recommendation: Recommendation, candidate: RankedCandidate) -> CandidateRow:
-    return CandidateRow(**asdict(candidate) | record_of(candidate_columns(recommendation), candidate))
+    chunker, cost = recommendation.candidates[candidate.name], recommendation.costs.get(candidate.name)
+    return CandidateRow(
+        **asdict(candidate),
+        **(cost.model_dump() if cost else dict.fromkeys(Cost.model_fields)),
+        tokens_per_query=recommendation.tokens(candidate.name),
+        spec=chunker.spec,
+        size=chunker.size,
+    )

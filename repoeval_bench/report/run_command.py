@@ -40,8 +40,6 @@ def run_command(run: RunView) -> str:
 def _data(dataset: DatasetRecord) -> dict[str, Any]:
     """Return the fields that select the data; the reader names the source of a set of one's own."""
     data: dict[str, Any] = asdict(task_set_of(dataset.name) or DEFAULT)
-    if dataset.part and dataset.part.repositories:
-        data["repos"] = tuple(dataset.part.repositories)
-    if dataset.part:
-        data |= {"limit": dataset.part.limit, "tests": dataset.part.tests}
+    if part := dataset.part:
+        data |= {"repos": part.repositories or None, "limit": part.limit, "tests": part.tests}
     return data

@@ -1,19 +1,17 @@
 """Dense and lexical rankings fused into one, by ranks or by scores."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Annotated, Literal
 
 from repoeval_bench.core.fields import Doc
-from repoeval_bench.core.parts import Embedder, Retriever
+from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.retrieval.bm25 import Bm25Retriever
 from repoeval_bench.retrieval.dense import DenseRetriever
 from repoeval_bench.retrieval.ranking import Chunks, Excluded, rank
 from repoeval_bench.retrieval.registry import RETRIEVERS
-
-Fusion = Callable[[Ranking, Ranking], Mapping[str, float]]
 
 # More chunks than any corpus has: both stages rank them all, as a chunk that one of them ranks low may be fused up.
 _ALL = 2**62
@@ -27,11 +25,23 @@ _K0 = 60
 SCALE = 1000
 
 
+@RETRIEVERS.register(
+    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the mean of min-max scaled scores (sum)",
+    requires=("faiss",),
+)
 class HybridRetriever:
-    """Fuses the full rankings of two stages into one score for each chunk."""
+    """Fuses the full rankings of dense and bm25 into one score for each chunk."""
 
-    def __init__(self, dense: Retriever, lexical: Retriever, fuse: Fusion) -> None:
-        self._dense, self._lexical, self._fuse = dense, lexical, fuse
+    def __init__(
+        self,
+        chunks: Chunks,
+        own: Chunks,
+        embedder: Embedder,
+        *,
+        fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
+    ) -> None:
+        self._stages = DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own)
+        self._fuse = min_max_sum if fusion == "sum" else reciprocal_ranks
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:
         """Return the k best chunks of each query's repository; both stages see what the query may see."""
@@ -39,7 +49,7 @@ class HybridRetriever:
         latency: dict[str, float] = {}
         for start_index in range(0, len(queries), _AT_ONCE):
             part = queries[start_index : start_index + _AT_ONCE]
-            dense, lexical = (stage.search(part, _ALL, excluded) for stage in (self._dense, self._lexical))
+            dense, lexical = (stage.search(part, _ALL, excluded) for stage in self._stages)
             for query in part:
                 name = query.query_id
                 start = perf_counter()
@@ -48,22 +58,6 @@ class HybridRetriever:
                 spent = (perf_counter() - start) * 1000
                 latency[name] = dense.latency_ms[name] + lexical.latency_ms[name] + spent
         return Run(tag="hybrid", rankings=rankings, latency_ms=latency)
-
-
-@RETRIEVERS.register(
-    meaning="dense and bm25 fused: by reciprocal ranks (rrf), or as the mean of min-max scaled scores (sum)",
-    requires=("faiss",),
-)
-def hybrid(
-    chunks: Chunks,
-    own: Chunks,
-    embedder: Embedder,
-    *,
-    fusion: Annotated[Literal["rrf", "sum"], Doc("rrf: reciprocal ranks; sum: scores scaled to 0..1")] = "rrf",
-) -> HybridRetriever:
-    """Return a retriever that fuses dense and BM25 rankings by ranks or by scores."""
-    fuse = min_max_sum if fusion == "sum" else reciprocal_ranks
-    return HybridRetriever(DenseRetriever(chunks, embedder, own), Bm25Retriever(chunks, own), fuse)
 
 
 def reciprocal_ranks(dense: Ranking, lexical: Ranking) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from annotated_types import Ge
 
 from repoeval_bench.core.fields import Doc, Positive
-from repoeval_bench.core.parts import Embedder, PairScorer, Retriever
+from repoeval_bench.core.parts import Embedder, PairScorer
 from repoeval_bench.core.progress import progress
 from repoeval_bench.core.run import Query, Ranking, Run
 from repoeval_bench.core.spec import format_spec
@@ -31,33 +31,31 @@ _STEP = 1e-3  # distance between scores of chunks that are not reranked: more th
     target="RERANKER",
     inner=RERANKERS,
 )
-def rerank(
-    chunks: Chunks,
-    own: Chunks,
-    embedder: Embedder | None,
-    ideal: Callable[[], Mapping[str, Sequence[str]]],
-    inner: ResolvedSpec,
-    scorer: PairScorer | None,
-    *,
-    k_raw: Annotated[Positive, Doc("how many of the first stage's best are ranked again")] = 100,
-    first: Annotated[
-        Literal["dense", "bm25", "hybrid", "jaccard", "grep", "random"], Doc("the first stage, with its usual options")
-    ] = "dense",
-) -> RerankRetriever:
-    """Return a retriever of a first stage and the reranker `inner`; `scorer` scores the pairs if that is a model."""
-    assert scorer is not None or not inner.row.target
-    stage = choose_retriever(first).build(chunks, own, embedder=embedder, ideal=ideal)
-    return RerankRetriever(stage, scorer or inner.make(), chunks, own, k_raw)
-
-
 class RerankRetriever:
-    """Reranks the `k_raw` best of `first` by `scorer`.
+    """Reranks the `k_raw` best of a first stage by `scorer`, if the reranker `inner` is a model, else by `inner`.
 
     The rest of the first stage's ranking follows in its order, with scores that only encode this order.
     """
 
-    def __init__(self, first: Retriever, scorer: PairScorer, chunks: Chunks, own: Chunks, k_raw: int) -> None:
-        self._first, self._scorer, self._k_raw = first, scorer, k_raw
+    def __init__(
+        self,
+        chunks: Chunks,
+        own: Chunks,
+        embedder: Embedder | None,
+        ideal: Callable[[], Mapping[str, Sequence[str]]],
+        inner: ResolvedSpec,
+        scorer: PairScorer | None,
+        *,
+        k_raw: Annotated[Positive, Doc("how many of the first stage's best are ranked again")] = 100,
+        first: Annotated[
+            Literal["dense", "bm25", "hybrid", "jaccard", "grep", "random"],
+            Doc("the first stage, with its usual options"),
+        ] = "dense",
+    ) -> None:
+        assert scorer is not None or not inner.row.target
+        self._first = choose_retriever(first).build(chunks, own, embedder=embedder, ideal=ideal)
+        self._scorer: PairScorer = scorer or inner.make()
+        self._k_raw = k_raw
         self._chunks = {chunk.chunk_id: chunk for part in (chunks, own) for of_key in part.values() for chunk in of_key}
 
     def search(self, queries: Sequence[Query], k: int, excluded: Excluded | None = None) -> Run:

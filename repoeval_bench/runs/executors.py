@@ -51,18 +51,6 @@ class Executor(Protocol):
         ...
 
 
-class InProcess:
-    """Runs each job in this process, when its result is read."""
-
-    def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
-        """Yield the result of each job, in their order."""
-        for job in jobs:
-            yield job()
-
-
-IN_PROCESS = InProcess()
-
-
 class ProcessPool:
     """Runs as many jobs at once as there are cores, each in a worker process; a context that ends the workers.
 
@@ -99,7 +87,7 @@ class ProcessPool:
     def map(self, jobs: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Yield the result of each job, in their order; a single job, and every job on a single core, runs here."""
         if min(len(jobs), self.workers) < 2:
-            yield from IN_PROCESS.map(jobs)
+            yield from (job() for job in jobs)
             return
         try:
             futures = deque(map(self._submit, jobs))
@@ -124,6 +112,10 @@ class ProcessPool:
                     self.workers, mp_context=context, initializer=_begin, initargs=(gc.get_threshold(), self._submitted)
                 )
             return self._pool.submit(job)
+
+
+IN_PROCESS = ProcessPool(1)
+"""Runs each job in this process, when its result is read."""
 
 
 def start_server(chunkers: Iterable[str]) -> None:

@@ -1,4 +1,4 @@
-"""Judge a corpus: relevance to each query, excluded chunks, and the context that measures need."""
+"""Judge a corpus: relevance to each query, excluded chunks, and the context that measures need; or a stored run."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,16 @@ from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.parts import Embedder
 from repoeval_bench.core.run import Qrels
 from repoeval_bench.core.spans import Gold, Place, join
-from repoeval_bench.metrics import ChunkPlace, Context, Lines, inputs_of
+from repoeval_bench.metrics import ChunkPlace, Context, Lines, RunScores, inputs_of, score_run
 from repoeval_bench.protocols.exclusion import excluded_chunks, hidden_lines
 from repoeval_bench.protocols.protocol import Protocol
 from repoeval_bench.protocols.qrels import build_qrels, drop_excluded, gold_of, merge_copies
 from repoeval_bench.protocols.uses import definitions_of
 from repoeval_bench.retrieval.corpus import Corpus
 from repoeval_bench.retrieval.expansion import NOTHING, Expansion
+from repoeval_bench.retrieval.registry import choose_retriever
+from repoeval_bench.runs.inspection import stored_corpus
+from repoeval_bench.runs.view import RunView
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,6 +82,30 @@ def judge_corpus(
         hidden = hidden_lines(benchmark.tasks, benchmark.by_name, protocol.exclusion)
         context = replace(context, brought=rule.of(corpus, benchmark.by_name), hidden=hidden)
     return JudgedCorpus(qrels=qrels, excluded=excluded, gold=gold, context=context)
+
+
+class Rescored:
+    """Scores a stored ranking by other measures of lines, or another gold; nothing is cut or retrieved again.
+
+    The run is one of a chunker over these files; `lines` is the result of `count_lines`, if it is known.
+    """
+
+    def __init__(self, run: RunView, benchmark: Benchmark, lines: Lines | None = None) -> None:
+        assert run.inspection is not None
+        self._benchmark, self._lines = benchmark, lines
+        self._corpus = stored_corpus(run.inspection, benchmark)
+        self._rankings, self._headers = run.rankings(), run.header_sizes()
+        self._around = choose_retriever(run.metrics.retriever).around
+
+    def by(self, measures: Sequence[str], protocol: Protocol) -> RunScores:
+        """Return the scores of each query by measures of lines."""
+        judged = judge_corpus(
+            self._benchmark, self._corpus, protocol, measures, line_nws=self._lines, around=self._around
+        )
+        places = {**(judged.context.places or {})}
+        for chunk_id, nws in self._headers.items():
+            places[chunk_id] = replace(places[chunk_id], header_nws=nws)
+        return score_run(self._rankings, judged.qrels, measures, replace(judged.context, places=places))
 
 
 def count_lines(benchmark: Benchmark, protocol: Protocol) -> Lines:

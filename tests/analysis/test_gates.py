@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from repoeval_bench.analysis.gates import GateConfig, gate
-from repoeval_bench.analysis.statistics import Sample, intervals
+from repoeval_bench.analysis.statistics import mean_intervals
 from repoeval_bench.api.stored_runs import read_gates
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.gates import gate_junit, gate_markdown, gate_summary, gate_table
@@ -35,9 +35,8 @@ def one(limit, scored, baseline=None):
 def test_the_lower_end_of_the_interval_decides(tmp_path):
     """A mean above the limit is not enough: the interval's lower end must reach it."""
     scored = run(tmp_path)
-    low, _ = intervals(
-        Sample.micro(scored.scores.table(["ndcg@10"]), scored.scores.clusters), np.random.default_rng(20_240_601)
-    )[0]
+    table = scored.scores.table(["ndcg@10"])
+    _, ((low, _),) = mean_intervals(table, scored.scores.clusters, scored.scores.repos, "micro")
     assert one({"at_least": low}, scored).passed
     between = (low + one({"at_least": 0}, scored).value) / 2
     failed = one({"at_least": between}, scored)

@@ -86,7 +86,7 @@ def test_differences_without_a_file_are_means_of_the_rest():
     """By the definition, over queries and over repositories; a repository that is left empty leaves the mean."""
     values = np.array([0.1, 0.5, 0.2, 0.9, 0.4])
     files, repos = ["a", "a", "b", "c", "d"], ["r", "r", "r", "r", "s"]
-    micro, macro = Sample.micro(values, files), Sample.macro(values, files, repos)
+    micro, macro = Sample.micro(values, files), Sample.of(values, files, repos, "macro")
     rest = {"a": [2, 3, 4], "b": [0, 1, 3, 4], "c": [0, 1, 2, 4], "d": [0, 1, 2, 3]}
     assert differences_without(micro) == pytest.approx([values[kept].mean() for kept in rest.values()])
     expected = []

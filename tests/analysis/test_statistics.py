@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from repoeval_bench.analysis import sign_flips
 from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs
-from repoeval_bench.analysis.statistics import Sample, holm, intervals, mean_intervals
+from repoeval_bench.analysis.statistics import INTERVAL_FLIPS, Sample, bounded, holm, mean_intervals
 
 
 def rng(seed=7):
@@ -21,8 +21,12 @@ def column(values):
     return np.asarray(values, dtype=float).reshape(-1, 1)
 
 
+def interval_of(sample):
+    return bounded(flip_signs(*sample.parts(), rng(), flips=INTERVAL_FLIPS), sample.n_clusters)[0]
+
+
 def interval(values, clusters):
-    return intervals(Sample.micro(column(values), clusters), rng())[0]
+    return interval_of(Sample.micro(column(values), clusters))
 
 
 def p_of(sample, flips=20_000):
@@ -36,7 +40,7 @@ def flip(values, clusters, flips=20_000):
 def test_means_over_queries_and_over_repositories():
     """micro weights queries equally, macro repositories; each part of a cluster sums to the mean."""
     values, files, repos = column([1, 0, 0, 0.5]), ["a", "a", "b", "c"], ["x", "x", "x", "y"]
-    micro, macro = Sample.micro(values, files), Sample.macro(values, files, repos)
+    micro, macro = Sample.micro(values, files), Sample.of(values, files, repos, "macro")
     assert micro.mean()[0] == pytest.approx(1.5 / 4)
     assert macro.mean()[0] == pytest.approx((1 / 3 + 1 / 2) / 2)
     for sample in (micro, macro):
@@ -48,7 +52,7 @@ def test_means_over_queries_and_over_repositories():
 def test_one_cluster_has_no_interval_and_no_error():
     """One file says nothing of the spread between files: no interval, p = 1."""
     sample = Sample.micro(column([0.3] * 40), ["one file"] * 40)
-    assert intervals(sample, rng()) == [None]
+    assert interval_of(sample) is None
     assert p_of(sample)[0] == 1.0
 
 
@@ -62,10 +66,10 @@ def test_too_few_clusters_bound_no_mean_also_where_every_value_is_zero(n_cluster
 
 def test_no_difference_has_p_one():
     """Identical runs: p = 1 everywhere, interval [0, 0] of six files and none of fewer, effect 0."""
-    assert intervals(Sample.micro(column([0.0] * 6), list("aabbcc")), rng()) == [None]
+    assert interval([0.0] * 6, list("aabbcc")) is None
     sample = Sample.micro(column([0.0] * 6), list("abcdef"))
     assert p_of(sample)[0] == 1.0
-    assert intervals(sample, rng()) == [(0.0, 0.0)]
+    assert interval_of(sample) == (0.0, 0.0)
 
 
 def test_sign_flip_agrees_with_scipy():
@@ -113,7 +117,7 @@ def test_more_clusters_than_are_flipped_are_dealt_into_bundles(monkeypatch):
     clusters, sizes = np.arange(3_000), draw.integers(1, 9, 3_000)
     values = np.repeat(draw.normal(0, 1, 3_000), sizes) + draw.normal(0, 1, sizes.sum())
     files = np.repeat(clusters, sizes).tolist()
-    sample = Sample.macro(column(values), files, [f"r{file % 3}" for file in files])
+    sample = Sample.of(column(values), files, [f"r{file % 3}" for file in files], "macro")
     every = flip_signs(*sample.parts(), rng())
     monkeypatch.setattr(sign_flips, "MOST_FLIPPED", 500)
     bundled = flip_signs(*sample.parts(), rng())
@@ -161,8 +165,8 @@ def test_holm_is_statsmodels(p_values):
 def test_whatever_the_data_the_numbers_are_numbers(rows):
     """Any values, clusters and groups: an interval that holds no NaN, and p between 0 and 1."""
     values = column([value for value, _, _ in rows])
-    sample = Sample.macro(values, [c for _, c, _ in rows], [g for _, _, g in rows])
-    (ends,) = intervals(sample, rng())
+    sample = Sample.of(values, [c for _, c, _ in rows], [g for _, _, g in rows], "macro")
+    ends = interval_of(sample)
     assert ends is None or (np.isfinite(ends).all() and ends[0] <= ends[1])
     assert 0 < p_of(sample, 100)[0] <= 1
 

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from repoeval_bench.core.run import Query, Run
+from repoeval_bench.retrieval import hybrid
 from repoeval_bench.retrieval.hybrid import HybridRetriever, min_max_sum, reciprocal_ranks
 from repoeval_bench.retrieval.ranking import rank
 
@@ -64,9 +65,11 @@ def test_deep_neighbours_do_not_tie():
     assert [name for name, _ in fused] == [name for name, _ in ranking]
 
 
-def test_the_k_best_are_cut_after_the_fusion():
+def test_the_k_best_are_cut_after_the_fusion(monkeypatch):
     """A chunk that is low in both rankings can be first in neither's top k and still be found; latencies add up."""
-    retriever = HybridRetriever(Fixed(DENSE), Fixed(LEXICAL), reciprocal_ranks)
+    monkeypatch.setattr(hybrid, "DenseRetriever", lambda *_: Fixed(DENSE))
+    monkeypatch.setattr(hybrid, "Bm25Retriever", lambda *_: Fixed(LEXICAL))
+    retriever = HybridRetriever({}, {}, None)
     queries = [Query(f"q{i}", "r", "x") for i in range(130)]
     run = retriever.search(queries, 1, {"q7": frozenset({"c"})})
     assert run.rankings["q0"][0][0] == "c"

@@ -23,7 +23,11 @@ def folder(tmp_path_factory):
 
 
 def bm25(chunks):
-    return Bm25Retriever(chunks, {}, k1=1.2, b=0.75, tokenizer="words")
+    return Bm25Retriever(chunks, {})
+
+
+def reranked(chunks, scorer, k_raw):
+    return RerankRetriever(chunks, {}, None, dict, None, scorer, k_raw=k_raw, first="bm25")
 
 
 def test_overlap_is_dices_coefficient_with_repeats():
@@ -44,7 +48,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
         def score(self, query, texts):
             return [float(i) for i in range(len(texts))]
 
-    run = RerankRetriever(bm25(chunks), Reverse(), chunks, {}, 2).search([Query("q", "r", QUERY)], 9)
+    run = reranked(chunks, Reverse(), 2).search([Query("q", "r", QUERY)], 9)
     ids = [name for name, _ in raw]
     assert [name for name, _ in run.rankings["q"]] == [ids[1], ids[0], *ids[2:]]
     scores = [score for _, score in run.rankings["q"]]
@@ -55,7 +59,7 @@ def test_what_is_not_ranked_again_stays_behind_in_its_order():
 def test_candidates_are_taken_from_the_first_stage_whatever_k_is():
     chunks = corpus(TEXTS)
     scorer = OverlapScorer()
-    run = RerankRetriever(bm25(chunks), scorer, chunks, {}, 4).search([Query("q", "r", QUERY)], 1)
+    run = reranked(chunks, scorer, 4).search([Query("q", "r", QUERY)], 1)
     raw = [name for name, _ in bm25(chunks).search([Query("q", "r", QUERY)], 4).rankings["q"]]
     text = {chunk.chunk_id: chunk.text for chunk in chunks["r"]}
     scores = dict(zip(raw, scorer.score(QUERY, [text[name] for name in raw]), strict=True))
@@ -135,7 +139,7 @@ def test_a_query_whose_scores_were_at_hand_has_no_time(cache):
     chunks = corpus(TEXTS)
     for queries, timed in ((["q"], {"q"}), (["q", "p"], {"p"}), (["q", "p"], set())):
         given_queries = [Query(name, "r", f"{QUERY} {name}") for name in queries]
-        retriever = RerankRetriever(bm25(chunks), CachedScorer(Counting(), cache), chunks, {}, 3)
+        retriever = reranked(chunks, CachedScorer(Counting(), cache), 3)
         run = retriever.search(given_queries, 9)
         assert run.rerank_ms.keys() == timed
         assert run.latency_ms.keys() == set(queries)

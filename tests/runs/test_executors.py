@@ -12,7 +12,7 @@ import pytest
 
 from repoeval_bench.core.errors import BenchError, ChunkError
 from repoeval_bench.runs import executors
-from repoeval_bench.runs.executors import InProcess, ProcessPool
+from repoeval_bench.runs.executors import IN_PROCESS, ProcessPool
 from support import jobs
 from support.command import python
 from support.killer import wait_until
@@ -49,7 +49,7 @@ def test_an_error_is_raised_in_its_place(workers):
         partial(jobs.echo_process, 2),
     ]
     with ProcessPool(workers) as pool:
-        result = (pool if workers else InProcess()).map(jobs_)
+        result = (pool if workers else IN_PROCESS).map(jobs_)
         assert next(result)[0] == 0
         with pytest.raises(ChunkError, match=r"^r/a\.py: odd$"):
             next(result)

@@ -28,10 +28,9 @@ from repoeval_bench.own.recommend.own_history import OwnHistory
 from repoeval_bench.protocols.protocol import COMMIT_GOLDS, Protocol
 from repoeval_bench.protocols.qrels import gold_of
 from repoeval_bench.runs.executors import IN_PROCESS, Executor, ProcessPool
-from repoeval_bench.runs.judgements import count_lines
+from repoeval_bench.runs.judgements import Rescored, count_lines
 from repoeval_bench.runs.records import Means
 from repoeval_bench.runs.request import EMBEDDER, DataRequest, RunRequest
-from repoeval_bench.runs.rescoring import Rescored
 from repoeval_bench.runs.runner import Runner
 from repoeval_bench.runs.view import RunView
 

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from repoeval_bench.core.source import SourceFile
 from repoeval_bench.protocols.uses import distance
 from repoeval_bench.report.html.tables import PageRun
 from repoeval_bench.report.text import heading
@@ -38,7 +37,7 @@ def payload(
     golds, sources = kept.queries if kept else {}, kept.sources if kept and text else {}
     # One run after another: the chunks and the log of a large history take 200 MB of each.
     shown = [_shown_by(run, golds) for run in runs]
-    columns = [[_column(run, name) for name in measures] for run in runs]
+    columns = [[run.scores.values.get(name) for name in measures] for run in runs]
     queries = []
     for row, query_id in enumerate(runs[0].scores.query_ids):
         query = _query(query_id, golds.get(query_id), [of_run[query_id] for of_run in shown])
@@ -47,13 +46,17 @@ def payload(
             if commit := query.get("asked"):
                 query["asked"] = [*commit[:2], ""]
         query["repo"] = runs[0].scores.repos[row]
-        query["scores"] = [[column and round(column[row], 4) for column in of_run] for of_run in columns]
+        query["scores"] = [
+            [None if column is None else round(float(column[row]), 4) for column in of_run] for of_run in columns
+        ]
         queries.append(query)
     return {
         "runs": [{"name": run.name, "short": run.short, "look": look} for run, look in zip(runs, looks, strict=True)],
         "measures": [heading(name) for name in measures],
         "queries": queries,
-        "files": {name: _lines(sources[name]) for name in sorted(_named(queries)) if name in sources},
+        "files": {
+            name: [*map(_cut, sources[name].text.splitlines())] for name in sorted(_named(queries)) if name in sources
+        },
     }
 
 
@@ -64,10 +67,6 @@ def _named(queries: Sequence[dict[str, Any]]) -> set[str]:
         names |= {query.get("file"), *(place[0] for place in query.get("elsewhere", ()))}
         names |= {definition[3] for definition in query.get("definitions", ())}
     return names - {None}
-
-
-def _lines(source: SourceFile) -> list[str]:
-    return [_cut(line) for line in source.text.splitlines()]
 
 
 def _cut(text: str) -> str:
@@ -162,8 +161,3 @@ def _lane(
         [chunk.lines.start, chunk.lines.end, ranks.get(chunk.chunk_id, 0), chunk.chunk_id in relevant]
         for chunk in inspection.own.get(query_id) or inspection.chunks.get(file, ())
     ]
-
-
-def _column(run: PageRun, measure: str) -> list[float] | None:
-    values = run.scores.values.get(measure)
-    return None if values is None else values.tolist()

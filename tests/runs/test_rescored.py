@@ -3,8 +3,8 @@
 import pytest
 
 from repoeval_bench.protocols.protocol import Protocol
+from repoeval_bench.runs.judgements import Rescored
 from repoeval_bench.runs.planning import select
-from repoeval_bench.runs.rescoring import Rescored
 from repoeval_bench.runs.runner import evaluate
 
 
