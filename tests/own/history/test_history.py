@@ -19,8 +19,11 @@ from repoeval_bench.own.history.questions import CommitOptions, commit_questions
 from repoeval_bench.own.history.repository import MissingObjectError, history_of
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import evaluate
+from support.cases import cases
 from support.command import bench, one_sentence, succeed
 from support.history import Story, go_file, python_file, script_file
+
+CASES = cases(__file__)
 
 NAMES = [f"item{letter}" for letter in "abcdefgh"]
 OPTIONS = CommitOptions(newest=12, per_window=20, per_file=9)
@@ -473,17 +476,7 @@ def test_loaded_questions_are_those_that_were_made(story, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--since", "2020-01-01"], "--since changes nothing without --commits; leave it out, or add --commits"),
-        (
-            ["--commits", "--tasks", "5"],
-            "--tasks changes nothing with --commits, which makes no tasks of code; leave it out",
-        ),
-        (["--commits", "--since", "soon"], "'soon' is neither a date nor a commit"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), CASES["options that do not fit"])
 def test_options_that_do_not_fit_are_refused(story, tmp_path, arguments, sentence):
     assert sentence in one_sentence(bench("data", "build", story.folder, *arguments, "-o", tmp_path / "pack"), 2)
 
