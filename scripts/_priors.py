@@ -145,5 +145,5 @@ def _ratios(own: FloatArray, expected: FloatArray, variance: FloatArray) -> Floa
 
 
 def _root_of(excess: Callable[[float], float]) -> float:
-    """Return where a falling function of tau is 0; `LEAST_TAU` if it is negative there already."""
-    return LEAST_TAU if excess(LEAST_TAU) < 0 else float(brentq(excess, LEAST_TAU, 1))
+    """Return where a falling function of tau is 0; `LEAST_TAU` if it is not above 0 there."""
+    return float(brentq(excess, LEAST_TAU, 1)) if excess(LEAST_TAU) > 0 else LEAST_TAU

@@ -142,7 +142,7 @@ MODEL_MODULES = frozenset(
         *("test_precision", "test_server_texts", "test_rerank", "test_embedders_cli"),
         *("test_evaluate", "test_protocols", "test_python"),
         "test_verify_cli",
-        *("test_grid_work", "test_import_run", "test_pipeline_cli", "test_score"),
+        *("test_import_run", "test_pipeline_cli", "test_score"),
     }
 )
 """Modules in which torch computes. Its import takes seconds of each process."""

@@ -5,12 +5,13 @@ import hashlib
 import json
 import re
 import shutil
-import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
 import pytest
+from _listing import SOURCES
+from _shipping import pack_table, ship
 
 from repoeval_bench.core.errors import DatasetError, UsageError
 from repoeval_bench.core.languages import MODULE_FILES
@@ -28,10 +29,6 @@ from support import minirepo, packages
 from support.command import bench, succeed
 from support.indexes import needs_npm
 from support.server import Site, serve
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
-from _listing import SOURCES
-from _shipping import pack_table, ship
 
 NAME = "small-2@2026-11"
 NPM = [needs_npm, pytest.mark.slow]  # each start of npm takes a second of the processor
