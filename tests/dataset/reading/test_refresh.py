@@ -192,6 +192,8 @@ def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     assert set(content.languages) <= set(recipe.languages)
     expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
     assert {domain: len(packages) for domain, packages in shipped.packages_of(content).items()} == expected
+    new = [source.model_extra for source in sources if source.model_extra["domain"] == "new"]
+    assert all(facts["first_release"] >= recipe.new_since for facts in new)
     for domain, packages in shipped.packages_of(content).items():
         names = {package.rpartition("@")[0] or package.partition("==")[0] for package in packages}
         assert names <= set(recipe.domains.get(domain, recipe.recent))
