@@ -52,13 +52,13 @@ def main() -> None:
     results: dict[str, Uses] = {}
     for repo, files in benchmark.files.items():
         tasks = [task for task in benchmark.tasks if task.repo == repo]
-        found = {"by name": uses_by(tasks, files)}
+        by_way = {"by name": uses_by(tasks, files)}
         if arguments.jedi:
-            found["jedi"] = uses_by(tasks, files, jedi=True)
+            by_way["jedi"] = uses_by(tasks, files, jedi=True)
         if arguments.scip:
             index = arguments.scip / f"{repo}.scip" if arguments.scip.is_dir() else arguments.scip
-            found["scip"] = uses_by(tasks, files, scip=index)
-        for name, uses in found.items():
+            by_way["scip"] = uses_by(tasks, files, scip=index)
+        for name, uses in by_way.items():
             results.setdefault(name, set()).update(uses)
     print("\n".join(agreement(results)))
 
