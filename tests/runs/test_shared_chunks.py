@@ -42,8 +42,8 @@ def alone(settings, tmp_path_factory):
     """The folder of the runs of each setting alone, and their ids by setting."""
     benchmark, of_settings = settings
     folder = tmp_path_factory.mktemp("alone")
-    made = [runs_of(benchmark, [request], CHUNKERS, folder)[0] for request in of_settings]
-    return folder, [[run.run_id for run in runs] for runs in made]
+    by_setting = [runs_of(benchmark, [request], CHUNKERS, folder)[0] for request in of_settings]
+    return folder, [[run.run_id for run in runs] for runs in by_setting]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
