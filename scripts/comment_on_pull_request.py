@@ -41,13 +41,10 @@ def main() -> int:
             method, target = ("PATCH", f"{api}/comments/{ours['id']}") if ours else ("POST", url)
             answer = client.request(method, target, json={"body": text})
             answer.raise_for_status()
-    except httpx.HTTPStatusError as error:
-        if error.response.status_code == FORBIDDEN:
+    except httpx.HTTPError as error:
+        if isinstance(error, httpx.HTTPStatusError) and error.response.status_code == FORBIDDEN:
             print("::warning::the token may not comment on this pull request; the table is in the step's summary")
             return 0
-        print(f"::error::the comment was not written: {error.response.status_code} for {error.request.url}")
-        return 1
-    except httpx.HTTPError as error:
         print(f"::error::the comment was not written: {error}")
         return 1
     print(f"{'replaced' if ours else 'wrote'} the comment: {answer.json()['html_url']}")

@@ -107,7 +107,7 @@ def main() -> None:
         questions[reference_set].append(results)
 
     for protocol in PROTOCOLS:
-        samples = {name: [repository.sample for repository in pack[protocol]] for name, pack in packs.items()}
+        samples = {name: pack[protocol] for name, pack in packs.items()}
         noise[protocol] = pooled_noise([sample for of_pack in samples.values() for sample in of_pack])
         own = {name: errors_of(of_pack, noise[protocol]) for name, of_pack in samples.items()}
         least = tau_around_others([*own.values()])

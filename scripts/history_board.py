@@ -11,14 +11,16 @@ over repositories; each repository counts once. Names and code of a history are 
 
 import argparse
 import csv
-import json
 import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _priors import GOLDS, Estimate
+from _priors import GOLDS, Estimate, read_measured
+
+from repoeval_bench.report.formats import as_csv
+from repoeval_bench.report.table import record_table
 
 ROOT = Path(__file__).resolve().parents[1]
 HISTORIES = ROOT / "data" / "leaderboard" / "histories.csv"
@@ -39,8 +41,7 @@ def tables(folders: list[Path]) -> None:
     """Write measured histories into the two tables."""
     histories: dict[str, dict[str, Any]] = {row["repository"]: row for row in _rows(HISTORIES)}
     rows = {tuple(row[name] for name in KEY): row for row in _rows(SCORES)}
-    loaded = [np.load(file) for folder in folders for file in sorted(folder.glob("*.npz"))]
-    measured = [(stored, json.loads(str(stored["facts"]))) for stored in loaded]
+    measured = [one for folder in folders for one in read_measured(folder)]
     of_bm25 = [one for one in reversed(measured) if one[1]["retriever"] == "bm25"]
     by_bm25 = {tuple(stored["id"].tolist()): (stored, facts) for stored, facts in of_bm25}  # the first folder's stand
     for stored, facts in measured:
@@ -58,7 +59,7 @@ def tables(folders: list[Path]) -> None:
             "questions": n_questions,
             "files": len(set(stored["cluster"].tolist())),
         }
-        edited = dict(zip(facts["labels"], facts.get("edited", []), strict=False))
+        edited = dict(zip(facts["labels"], facts["edited"], strict=True))
         if tuple(stored["id"].tolist()) not in by_bm25:
             raise SystemExit(f"{name}: no folder has BM25's scores on these queries; name it too")
         first, facts_of_first = by_bm25[tuple(stored["id"].tolist())]
@@ -93,10 +94,7 @@ def _rows(path: Path) -> list[dict[str, Any]]:
 
 
 def _write(path: Path, rows: list[dict[str, Any]]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.DictWriter(stream, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    path.write_text(as_csv(record_table(rows)), encoding="utf-8")
     print(f"{path.relative_to(ROOT)}: {len(rows)} rows")
 
 
@@ -167,6 +165,7 @@ def answers() -> None:
     points = "target lines found, points minus "
     of_one_size = [label for label in bm25 if label.endswith(" at 1,000")]
     headed = f"ast{HEADER}stem at"
+    others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
     sized = ("ast at", "fixed at", "recursive at", "chonkie at", "langchain at")
 
     def leads_over(base: str, labels: list[str]) -> list[tuple[str, Estimate]]:
@@ -199,21 +198,17 @@ def answers() -> None:
             ],
             "Cost of an edit: the last 40 edits of each repository",
         ),
-    }
-    with_header = [label for label in all_bm25 if HEADER in label]
-    if with_header:
-        groups["headers"] = (
+        "headers": (
             points + "the same chunks without a header",
-            [(label, lead(all_bm25[label], without["bm25", "lines", label])) for label in with_header],
+            [(label, lead(of, without["bm25", "lines", label])) for label, of in all_bm25.items() if HEADER in label],
             "A header before each chunk (BM25)",
-        )
-    others = sorted({retriever for retriever, *_ in scores} - {"bm25"})
-    if others:
-        groups["retrievers"] = (
+        ),
+        "retrievers": (
             points + "BM25, the same chunks",
             [(name, lead(scores[key], by_bm25[key])) for name in others for key in [(name, "lines", DEFAULT)]],
             f"Retrievers on the chunks of {DEFAULT}",
-        )
+        ),
+    }
     for name, (axis, rows, title) in groups.items():
         sign = 1 if name == "edits" else -1
         rows.sort(key=lambda row: sign * row[1].mean)

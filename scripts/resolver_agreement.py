@@ -1,12 +1,11 @@
 """The agreement of resolvers on the definitions that tasks use: by name, jedi, and SCIP indexes of the repositories.
 
-Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--repo NAME] [--scip INDEX_OR_FOLDER] [--jedi].
+Run it as python scripts/resolver_agreement.py --source PACK_OR_FOLDER [--scip INDEX_OR_FOLDER] [--jedi].
 """
 
 import argparse
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
 
 from _jedi_names import resolve_tasks
 
@@ -46,22 +45,21 @@ def main() -> None:
     """Run every resolver on every repository, and print how far they agree, all repositories together."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--source", required=True)
-    parser.add_argument("--repo", nargs="*", help="some repositories; all if none is named")
     parser.add_argument("--scip", type=Path, help="an index file, or a folder with REPOSITORY.scip for each")
     parser.add_argument("--jedi", action="store_true")
     arguments = parser.parse_args()
     benchmark = load_benchmark(arguments.source)
     results: dict[str, Uses] = {}
-    for repo in arguments.repo or benchmark.files:
+    for repo, files in benchmark.files.items():
         tasks = [task for task in benchmark.tasks if task.repo == repo]
-        ways: dict[str, dict[str, Any]] = {"by name": {}}
+        by_way = {"by name": uses_by(tasks, files)}
         if arguments.jedi:
-            ways["jedi"] = {"jedi": True}
+            by_way["jedi"] = uses_by(tasks, files, jedi=True)
         if arguments.scip:
-            folder = arguments.scip.is_dir()
-            ways["scip"] = {"scip": arguments.scip / f"{repo}.scip" if folder else arguments.scip}
-        for name, options in ways.items():
-            results.setdefault(name, set()).update(uses_by(tasks, benchmark.files[repo], **options))
+            index = arguments.scip / f"{repo}.scip" if arguments.scip.is_dir() else arguments.scip
+            by_way["scip"] = uses_by(tasks, files, scip=index)
+        for name, uses in by_way.items():
+            results.setdefault(name, set()).update(uses)
     print("\n".join(agreement(results)))
 
 

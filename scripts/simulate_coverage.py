@@ -18,7 +18,6 @@ Monte-Carlo errors.
 """
 
 import argparse
-import csv
 from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations
@@ -34,10 +33,11 @@ from repoeval_bench.analysis.comparable import headline_measure
 from repoeval_bench.analysis.influence import influence
 from repoeval_bench.analysis.sign_flips import BORDERLINE, flip_signs, strict_ends
 from repoeval_bench.analysis.statistics import Sample, effective_clusters, holm, robust_error
+from repoeval_bench.dataset.index import coordinates
+from repoeval_bench.dataset.repoeval import FUNCTION, task_sets
 from repoeval_bench.runs.query_scores import FloatArray, together
 from repoeval_bench.runs.records import MANIFEST
 
-INDEX = Path(__file__).resolve().parents[1] / "data" / "index" / "tasks-function-2k-codex.tsv"
 BATCH = 500
 """Data sets of different values that share their flips, as columns."""
 FLIPS = 4_000
@@ -92,9 +92,7 @@ class Stored:
 
 def benchmark_layout() -> Layout:
     """Return the layout of RepoEval's own files."""
-    with INDEX.open(encoding="utf-8") as stream:
-        rows = list(csv.DictReader((line for line in stream if not line.startswith("#")), delimiter="\t"))
-    counts = Counter((row["task_id"].rpartition("/")[0], row["path"]) for row in rows)
+    counts = Counter((row.task.repo, row.task.path) for row in coordinates(task_sets(FUNCTION)[0]))
     names = list(dict.fromkeys(repo for repo, _ in counts))
     return Layout(np.array(list(counts.values())), np.array([names.index(repo) for repo, _ in counts]))
 

@@ -29,7 +29,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from _priors import GOLDS, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, tau_around
+from _priors import GOLDS, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, read_measured, tau_around
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import headline_measure
@@ -39,7 +39,7 @@ from repoeval_bench.analysis.sign_flips import flip_signs
 from repoeval_bench.analysis.statistics import Sample
 from repoeval_bench.core.benchmark import Benchmark
 from repoeval_bench.core.errors import BenchError
-from repoeval_bench.dataset.assembly import TESTS, with_tests
+from repoeval_bench.dataset.assembly import with_tests
 from repoeval_bench.own.history.benchmark import benchmark_of
 from repoeval_bench.own.history.changes import edits_of
 from repoeval_bench.own.history.questions import CommitOptions, commit_questions
@@ -65,7 +65,6 @@ SPLITS = 20
 SINCE = "2012-01-01"
 """The date from which commits ask."""
 
-
 EDITS = 40
 """The last edits of a history whose files are cut before and after."""
 
@@ -83,8 +82,8 @@ HEADERS = (
 """Headers that `recommend` does not try."""
 
 
-def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequence[str]) -> None:
-    """Store the scores of all candidates on the questions of one clone's history; `tests` is the use of its tests."""
+def measure(clone: Path, out: Path, retriever: str, chunkers: Sequence[str]) -> None:
+    """Store the scores of all candidates on the questions of one clone's history, which leaves out its tests."""
     started = monotonic()
     name = clone.parent.name if clone.name in ("repo", ".git") else clone.name
     target = out / f"{name}.npz"
@@ -92,10 +91,12 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         return
     with history_of(clone) as history:
         questions = commit_questions(history, CommitOptions(since=SINCE))
-        benchmark = with_tests(benchmark_of(history, questions, name), tests)
+        benchmark = with_tests(benchmark_of(history, questions, name), "out")
         edits, head = edits_of(history, EDITS), history.head
-    read = monotonic() - started
-    candidates = _candidates(benchmark, chunkers or (*TRIED, *TOOLS, *HEADERS))
+    by_size, skipped, _ = sized(benchmark, chunkers or (*TRIED, *TOOLS, *HEADERS), SIZES)
+    for line in skipped:
+        print(f"  {line}", file=sys.stderr)
+    candidates = [one for of_size in by_size for one in of_size]
     facts: dict[str, Any] = {
         "name": name,
         "head": head,
@@ -103,8 +104,6 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         "language": next(iter(about(benchmark, {}).languages)),
         "windows": [[window.name, window.base.id, window.base.day, len(window.tasks)] for window in questions.windows],
         "seen": questions.seen,
-        "left_out": questions.left_out,
-        "read_seconds": round(read, 1),
     }
     arrays: dict[str, Any] = {}
     with TemporaryDirectory() as runs:
@@ -115,7 +114,6 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
         facts["labels"] = labels
         priced = [one for one in candidates if edits and not chunkers and one.name not in HEADERS]
         costs = new_chunks([one.spec for one in priced], edits) if priced else []
-        facts["edits"] = len(edits)
         new = {
             one.label: [round(cost.share, 4), round(cost.nws, 1)]
             for one, cost in zip(priced, costs, strict=True)
@@ -133,20 +131,12 @@ def measure(clone: Path, out: Path, tests: str, retriever: str, chunkers: Sequen
                 labels, (arrays["docstring"],), _ = _scores(tree, [request], of_size, Path(runs), sample=300)
                 facts["docstring_labels"] = labels
             except BenchError as error:
-                facts["docstring_error"] = str(error)
-    facts["seconds"] = round(monotonic() - started, 1)
+                print(f"  docstring: {error}", file=sys.stderr)
     arrays["facts"] = np.array(json.dumps(facts))
     np.savez_compressed(target.with_suffix(".part.npz"), **arrays)
     target.with_suffix(".part.npz").rename(target)
-    print(f"{name}: {len(arrays['id'])} queries, {len(facts['labels'])} candidates, {facts['seconds']} s", flush=True)
-
-
-def _candidates(benchmark: Benchmark, chunkers: Sequence[str]) -> list[SizedChunker]:
-    """The chunkers at each size, and those that set one as they are."""
-    by_size, skipped, _ = sized(benchmark, chunkers, SIZES)
-    for line in skipped:
-        print(f"  {line}", file=sys.stderr)
-    return [one for of_size in by_size for one in of_size]
+    seconds = monotonic() - started
+    print(f"{name}: {len(arrays['id'])} queries, {len(facts['labels'])} candidates, {seconds:.1f} s", flush=True)
 
 
 def _scores(
@@ -204,13 +194,12 @@ class History:
 
 def read(folder: Path, needed: Collection[str] = ()) -> list[History]:
     """Read the measured clones that have all `needed` candidates, with the candidates that all of these have."""
-    loaded = [np.load(file) for file in sorted(folder.glob("*.npz"))]
-    stored = [one for one in loaded if {*needed} <= {*json.loads(str(one["facts"]))["labels"]}]
-    facts = [json.loads(str(one["facts"])) for one in stored]
-    everywhere = set.intersection(*({*of_one["labels"]} for of_one in facts))
-    common = [label for label in facts[0]["labels"] if label in everywhere and label.partition(" at ")[0] in TRIED]
+    clones = [(arrays, facts) for arrays, facts in read_measured(folder) if {*needed} <= {*facts["labels"]}]
+    labels = [facts["labels"] for _, facts in clones]
+    everywhere = set.intersection(*map(set, labels))
+    common = [label for label in labels[0] if label in everywhere and label.partition(" at ")[0] in TRIED]
     histories = []
-    for arrays, fact in zip(stored, facts, strict=True):
+    for arrays, fact in clones:
         columns = [fact["labels"].index(label) for label in common]
         names = [name for name, *_ in sorted(fact["windows"], key=lambda window: window[2])]
         by_docstring = fact.get("docstring_labels", [])
@@ -292,11 +281,6 @@ def later_scores(histories: Sequence[History], gold: str) -> dict[str, dict[str,
     return scores
 
 
-def interval(values: Sequence[float]) -> str:
-    """The mean over repositories in points, with Student's 95 % interval."""
-    return f"{Estimate(values):.2f}"
-
-
 def report(histories: Sequence[History]) -> None:
     """Print every table."""
     split = [one for one in histories if any(True for _ in one.splits())]
@@ -309,14 +293,12 @@ def report(histories: Sequence[History]) -> None:
         print(f"\ntarget {gold}: later windows, in points")
         print(f"{'rule':44} {'score':>6}  {'minus the default':24} {'minus the constant':24} loss")
         for rule, of_rule in scores.items():
-            names = [*of_rule]
-            own = np.array([of_rule[name][0] for name in names])
-            against = [
-                interval([of_rule[name][0] - scores[other][name][0] for name in names]) if rule != other else "-"
-                for other in (DEFAULT, CONSTANT)
-            ]
-            lost = interval([of_rule[name][1] for name in names])
-            print(f"{rule:44} {100 * own.mean():6.2f}  {against[0]:24} {against[1]:24} {lost}")
+            own, lost = np.array([*of_rule.values()]).T
+            against = []
+            for other in (DEFAULT, CONSTANT):
+                theirs = [scores[other][name][0] for name in of_rule]
+                against.append(f"{Estimate(own - theirs):.2f}" if rule != other else "-")
+            print(f"{rule:44} {100 * own.mean():6.2f}  {against[0]:24} {against[1]:24} {Estimate(lost):.2f}")
         _significant(split, histories, gold)
     _untouched(split, histories)
     _enough(split, histories)
@@ -341,23 +323,24 @@ def _untouched(split: Sequence[History], histories: Sequence[History]) -> None:
                 leads[rule].append(float(np.average(of_rule, weights=weights)))
     about = f"{n_questions:,} later queries about files that no older query was about"
     print(f"\n{about}, from {len(leads[DEFAULT])} repositories")
-    print(f"the rule minus the default {interval(leads[DEFAULT])}, minus the constant {interval(leads[CONSTANT])}")
+    default, constant = map(Estimate, leads.values())
+    print(f"the rule minus the default {default:.2f}, minus the constant {constant:.2f}")
 
 
 def _not_in_all(folder: Path) -> None:
     """Print pasted settings that failed on a file of some histories, over the others: their lead on the default."""
-    stored = [np.load(file) for file in sorted(folder.glob("*.npz"))]
-    labels = [json.loads(str(one["facts"]))["labels"] for one in stored]
+    clones = read_measured(folder)
+    labels = [facts["labels"] for _, facts in clones]
     print(f"\nsettings that failed in at least one of the {len(labels)} repositories, measured on the others")
     for label in dict.fromkeys(label for of_one in labels for label in of_one if " at " not in label):
         if all(label in of_one for of_one in labels) or label not in TRIED:
             continue
         leads = [
             float(one[GOLDS[0]][:, names.index(label)].mean() - one[GOLDS[0]][:, names.index("ast at 1,000")].mean())
-            for one, names in zip(stored, labels, strict=True)
+            for (one, _), names in zip(clones, labels, strict=True)
             if label in names and len(one["id"]) >= FEWEST_OLDER
         ]
-        print(f"{label:44} {len(leads)} repositories, minus the default {interval(leads)}")
+        print(f"{label:44} {len(leads)} repositories, minus the default {Estimate(leads):.2f}")
 
 
 def _significant(split: Sequence[History], histories: Sequence[History], gold: str) -> None:
@@ -370,12 +353,11 @@ def _significant(split: Sequence[History], histories: Sequence[History], gold: s
             table = history.tables[gold][newer]
             differences.append(table[:, chosen[RULE]] - table[:, chosen[DEFAULT]])
             clusters.append(history.cluster[newer])
-        joined, names = np.concatenate(differences), np.unique(np.concatenate(clusters), return_inverse=True)[1]
+        joined = np.concatenate(differences)
         if not joined.any():
             continue
-        parts = np.bincount(names, weights=joined)[:, None] / len(joined)
-        weights = np.bincount(names) / len(joined)
-        flipped = flip_signs(parts, weights, np.random.default_rng(SEED))
+        sample = Sample.micro(joined[:, None], np.concatenate(clusters).tolist())
+        flipped = flip_signs(*sample.parts(), np.random.default_rng(SEED))
         leads.append((float(flipped.p[0]), float(joined.mean()), history.name))
     worse = [
         f"{name} ({100 * mean:+.1f})"
@@ -404,13 +386,13 @@ def _enough(split: Sequence[History], histories: Sequence[History]) -> None:
             table = history.tables[gold][newer].mean(axis=0)
             leads.append(table[chosen[RULE]] - table[chosen[DEFAULT]])
         if len(leads) > 2:
-            print(f"{most:15} {len(leads):13}  {interval(leads)}")
+            print(f"{most:15} {len(leads):13}  {Estimate(leads):.2f}")
 
 
 def edits_in(folder: Path) -> dict[str, Any]:
     """Return the mean share of an edited file that each candidate embeds again, over the histories that have it."""
     shares: dict[str, list[float]] = {}
-    for facts in (json.loads(str(np.load(file)["facts"])) for file in sorted(folder.glob("*.npz"))):
+    for _, facts in read_measured(folder):
         for label, edited in zip(facts["labels"], facts["edited"], strict=True):
             if edited:
                 shares.setdefault(label, []).append(edited[0])
@@ -426,7 +408,7 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
     candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
     rows, commands = [], []
     for folder in folders:
-        tried = {label for file in folder.glob("*.npz") for label in json.loads(str(np.load(file)["facts"]))["labels"]}
+        tried = {label for _, facts in read_measured(folder) for label in facts["labels"]}
         labels = [label for label in candidates if label in tried]
         histories = read(folder, labels)
         columns = [histories[0].labels.index(label) for label in labels]
@@ -460,13 +442,10 @@ def main() -> None:
     measuring = commands.add_parser("measure")
     measuring.add_argument("clones", nargs="+", type=Path)
     measuring.add_argument("--out", type=Path, required=True)
-    measuring.add_argument("--tests", choices=TESTS, default="out", help="as of `recommend`")
     measuring.add_argument("--retriever", default="bm25")
     measuring.add_argument("--chunkers", nargs="+", default=(), metavar="SPEC", help="instead of the candidates")
-    reporting = commands.add_parser("report")
-    reporting.add_argument("folder", type=Path)
-    estimating = commands.add_parser("prior")
-    estimating.add_argument("folders", nargs="+", type=Path)
+    commands.add_parser("report").add_argument("folder", type=Path)
+    commands.add_parser("prior").add_argument("folders", nargs="+", type=Path)
     arguments = parser.parse_args()
     if arguments.command == "prior":
         print_priors(with_commits(json.loads(PRIORS.read_text("utf-8")), arguments.folders))
@@ -478,7 +457,7 @@ def main() -> None:
     arguments.out.mkdir(parents=True, exist_ok=True)
     for clone in arguments.clones:
         try:
-            measure(clone, arguments.out, arguments.tests, arguments.retriever, arguments.chunkers)
+            measure(clone, arguments.out, arguments.retriever, arguments.chunkers)
         except BenchError as error:
             print(f"{clone}: {error}", file=sys.stderr, flush=True)
 

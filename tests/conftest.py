@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
@@ -142,15 +143,27 @@ MODEL_MODULES = frozenset(
         *("test_precision", "test_server_texts", "test_rerank", "test_embedders_cli"),
         *("test_evaluate", "test_protocols", "test_python"),
         "test_verify_cli",
-        *("test_grid_work", "test_import_run", "test_pipeline_cli", "test_score"),
+        *("test_import_run", "test_pipeline_cli", "test_score"),
     }
 )
 """Modules in which torch computes. Its import takes seconds of each process."""
 
 
 def pytest_collection_finish() -> None:
-    """What is collected stays to the end, so no library that asks for garbage has it searched (statsmodels does)."""
+    """What is collected stays to the end, so nobody who asks for garbage has it searched (statsmodels does)."""
     gc.freeze()
+
+
+_imported: list[int] = [0]
+"""Numbers of modules after whose import what they made was set aside."""
+
+
+def pytest_runtest_teardown() -> None:
+    """What large libraries made stays as well: building a pack asks for garbage after each of its sources."""
+    if len(sys.modules) > _imported[-1] + 300:
+        _imported.append(len(sys.modules))
+        gc.collect()
+        gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -1,9 +1,7 @@
 """Names that docstrings and comments mention exist: modules, their members, members of classes, and files."""
 
 import ast
-import io
 import re
-import tokenize
 from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
@@ -21,6 +19,7 @@ FILES = [
 ]
 TESTS = sorted([*(ROOT / "tests").rglob("*.py"), *(ROOT / "scripts").glob("*.py")])
 PACKAGES = {path.parent.name for path in FILES if path.name == "__init__.py"}
+COMMENT = re.compile(r"(?:^|\s)# .*")
 DOTTED = re.compile(
     r"`([A-Za-z_]\w*(?:\.\w+)+)(?:\(\))?`|(?<![\w`/.])((?:repoeval_bench|chunkers)(?:\.\w+)+)(?![\w`/])"
 )
@@ -35,15 +34,15 @@ def module_of(path):
 
 
 @pytest.fixture(scope="module")
-def words():
+def words(nodes):
     """The comments and docstrings of the package, each with its file and line."""
-    return [
-        (path.relative_to(ROOT), token.start[0], token.string)
-        for path in FILES
-        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
-        if token.type == tokenize.COMMENT
-        or (token.type == tokenize.STRING and token.string.startswith(('"""', 'r"""')))
-    ]
+    listed = []
+    for path in FILES:
+        name, lines = path.relative_to(ROOT), path.read_text("utf-8").splitlines()
+        listed += [(name, at, match[0]) for at, line in enumerate(lines, 1) if (match := COMMENT.search(line))]
+        alone = [node.value for node in nodes[path] if isinstance(node, ast.Expr)]
+        listed += [(name, node.lineno, str(node.value)) for node in alone if isinstance(node, ast.Constant)]
+    return listed
 
 
 @pytest.fixture(scope="module")

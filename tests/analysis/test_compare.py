@@ -13,7 +13,10 @@ from repoeval_bench.analysis.verification import TOLERANCE
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.report.comparison import ComparedRow, comparison_notes, comparison_tables
 from repoeval_bench.runs.records import RunConfig
+from support.cases import cases
 from support.runs import edit, read_rows, set_config, write_rows, write_run, write_runs
+
+CASES = cases(__file__)
 
 NOT_SIGNIFICANT = PairVerdict(outcome=Outcome.NOT_SIGNIFICANT)
 FILES = [f"f{i // 4}.py" for i in range(120)]
@@ -192,17 +195,7 @@ def test_a_new_option_is_compared(tmp_path):
         compare([a, b])
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (
-            {"measures": ["recall@5"]},
-            "recall@5 was not scored in all of these runs; name one that they share (mrr), or make them again with -m",
-        ),
-        ({"equivalence": 0.0}, "give a difference above 0"),
-        ({"equivalence": 1.0}, "1 is not an equivalence margin, because scores are between 0 and 1"),
-    ],
-)
+@pytest.mark.parametrize(("options", "message"), CASES["usage errors"])
 def test_usage_errors(tmp_path, options, message):
     """A measure that is not there, and a margin that is none."""
     a, b = (write_run(tmp_path / name, {"mrr": [1.0, 0.5]}) for name in "ab")

@@ -9,7 +9,10 @@ from repoeval_bench.chunkers.registry import CHUNKERS
 from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.own.recommend.recommendation import about, read_reference_sets
 from repoeval_bench.own.recommend.request import PASTED
+from support.cases import cases
 from support.written import benchmark, sources
+
+CASES = cases(__file__)
 
 HEADED = "ast:header=stem"
 KNOWN = [("fixed", 500), ("ast", 1000), ("window", 2000)]
@@ -135,15 +138,7 @@ def test_a_header_is_expected_to_do_what_it_did_before_the_chunks_of_ast(referen
     assert by_model[0] == by_model[1]
 
 
-@pytest.mark.parametrize(
-    ("spec", "headed"),
-    [
-        ("langchain:chunk_size=1000", "langchain:chunk_size=1000,header=stem"),
-        ("ast", "ast:header=stem"),
-        ("ast:header=path", None),
-        ("exec:node cut.js --at=a,b", None),
-    ],
-)
+@pytest.mark.parametrize(("spec", "headed"), CASES["headers"])
 def test_a_header_is_added_where_a_chunker_can_have_one(spec, headed):
     """A command's commas are its own: it is never run with another argument."""
     assert with_header(spec) == headed

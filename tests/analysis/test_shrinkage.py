@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from repoeval_bench.analysis.shrinkage import CLOSE, Prior, combine, decide, shrink, smoothed_covariance
 from repoeval_bench.analysis.statistics import Sample, robust_covariance
 from repoeval_bench.core.errors import UsageError
+from support.cases import cases
+
+CASES = cases(__file__)
 
 
 def rng(seed=7):
@@ -160,18 +163,7 @@ def test_candidates_that_score_the_same_are_ordered_by_cost():
     assert [candidate.name for candidate in decision.candidates] == ["c1", "c0", "c2"]
 
 
-@pytest.mark.parametrize(
-    ("means", "tokens", "cheaper"),
-    [
-        ((0.020, 0.016, 0.000), (900, 300, 100), "c1"),  # c2 is cheaper still, but not close
-        ((0.020, 0.016, 0.019), (900, 1000, 901), None),  # the close ones cost more
-        ((0.020, 0.016, 0.019), (900, 300, 850), "c1"),  # c2 saves less than a tenth
-        ((0.020, 0.016, 0.019), (900, 300, 301), "c2"),  # it costs about the same, and is better
-        ((0.020, 0.016, 0.019), (900, 300, 331), "c1"),  # it costs over a tenth more
-        ((0.020, 0.016, 0.019), (900, None, None), None),
-        ((0.020, 0.016, 0.019), (None, 300, 301), None),
-    ],
-)
+@pytest.mark.parametrize(("means", "tokens", "cheaper"), CASES["cheaper candidates"])
 def test_a_cheaper_candidate_is_close_saves_a_tenth_and_is_the_best_of_those_that_cost_about_the_least(
     means, tokens, cheaper
 ):

@@ -217,11 +217,6 @@ def test_the_result_of_several_runs(tmp_path, shifts, baseline, result, referenc
     assert {*actual.significantly_worse, *actual.close} == {*actual.others}
 
 
-def test_where_every_run_scores_0_nothing_was_found(tmp_path):
-    runs = write_runs(tmp_path, {name: {"mrr": [0.0] * 80} for name in "ab"}, files=FILES)
-    assert verdict_on(runs).result is verdict_on(runs[:1]).result is Result.NOTHING_FOUND
-
-
 def test_noise_is_not_significant_and_a_lead_is_that_of_the_reference(tmp_path):
     """`lead` is above 0 whichever way the measure goes, and its interval turns with it."""
     base = np.array([0.3 + 0.01 * (i * 7 % 13) for i in range(80)])

@@ -19,7 +19,6 @@ def test_chunks_of_nearly_equal_scores_may_change_places(tmp_path, apart, holds)
         rows[0]["topk"] = [of_chunk[c] | {"rank": i + 1, "score": scores[i]} for i, c in enumerate(order)]
         write_rows(run.folder / "retrieved.jsonl.gz", rows)
     change(second.folder / "per_query.jsonl.gz", lambda row: row["measures"].update(mrr=row["measures"]["mrr"] / 2))
-    change(second.folder / "per_query.jsonl.gz", lambda row: row["query_id"] == "q000000" or True)
     result = compare_runs(first, second, "data", 1e-5)
     assert result.reordered == (1 if holds else 0)
     assert {difference.what for difference in result.differences} >= {"mrr of q000001"}

@@ -69,10 +69,12 @@ def test_a_closing_bracket_does_not_open_a_chunk() -> None:
     assert not any(piece.lstrip().startswith("]") for piece in texts(text, max_nws=25))
 
 
-def test_small_pieces_at_the_border_of_a_split_definition_are_merged_where_they_fit() -> None:
-    text = "import os\n" + function("long", 20) + "print(os)\n"
-    for chunk, following in zip(pieces := cut(text, max_nws=60), pieces[1:], strict=False):
-        assert count_nws(chunk.text) + count_nws(following.text) > 60
+@pytest.mark.parametrize("statements", [12, 16])
+def test_small_pieces_at_the_border_of_a_split_definition_are_merged_where_they_fit(statements: int) -> None:
+    """The first piece of the definition with what is before it, or the last one with what follows."""
+    text = "import os\n" + function("long", statements) + "print(os)\n"
+    sizes = [count_nws(piece) for piece in texts(text, max_nws=60)]
+    assert all(size + following > 60 for size, following in itertools.pairwise(sizes))
 
 
 def test_overlap_repeats_whole_lines_and_the_first_chunk_has_none() -> None:

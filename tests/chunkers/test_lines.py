@@ -5,6 +5,9 @@ import pytest
 from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.window import WindowChunker
 from repoeval_bench.core.source import SourceFile
+from support.cases import cases
+
+CASES = cases(__file__)
 
 
 def texts(chunker, text: str) -> list[str]:
@@ -15,49 +18,18 @@ def numbered(count: int) -> str:
     return "".join(f"{index}\n" for index in range(count))
 
 
-@pytest.mark.parametrize(
-    ("n_lines", "windows"),
-    [
-        (1, [(0, 1)]),
-        (4, [(0, 4)]),
-        (5, [(0, 4), (2, 5)]),
-        (6, [(0, 4), (2, 6)]),
-        (7, [(0, 4), (2, 6), (4, 7)]),
-        (8, [(0, 4), (2, 6), (4, 8)]),
-    ],
-)
+@pytest.mark.parametrize(("n_lines", "windows"), CASES["windows"])
 def test_windows_step_through_the_file_until_one_reaches_the_end(n_lines: int, windows: list) -> None:
     chunks = WindowChunker(lines=4, step=2).chunk(SourceFile("r", "a.py", numbered(n_lines)))
-    assert [(chunk.lines.start, chunk.lines.end) for chunk in chunks] == windows
+    assert [[chunk.lines.start, chunk.lines.end] for chunk in chunks] == windows
 
 
-M = "    def m(self):\n        return 1\n"
 LONG = "    def f():\n" + "        x = 1\n" * 2000
-PARTS = [
-    "import os\n\nX = 1\n\n",
-    "# about f\n@d\ndef f():\n    def inner():\n        pass\n    return inner\n\n",
-    'class A:\n    """Doc."""\n\n    kind = 1\n\n',
-    "    # about one\n    @property\n    def one(self):\n        return 1\n\n",
-    "    other = 2\n",
-    "    async def two(self): return 2\n\n\n",
-    "if __name__:\n    f()\n",
-]
 
 
 @pytest.mark.parametrize(
     ("spec", "chunks"),
-    [
-        # The cascade cuts at classes, then functions, then blank lines, then lines, then words, then characters.
-        ("recursive:max_nws=30", ["import os\n\n", "class A:\n" + M, "class B:\n" + M]),
-        ("recursive:max_nws=4", ["a b\nc\n\n", "d\ne\n"]),
-        ("recursive:max_nws=3", ["ab\n", "cd\n", "ef\n"]),
-        ("recursive:max_nws=4", ["ab cd ", "ef\n"]),
-        ("recursive:max_nws=3", ["abc", "def", "gh\n"]),
-        ("file", ["a\n" * 5000]),
-        # `functions` cuts every function, method and class header, in branches too; size is not a limit.
-        ("functions", PARTS),
-        ("functions", ["try:\n", LONG, "except E:\n    pass\n"]),
-    ],
+    [*CASES["cuts"], ("file", ["a\n" * 5000]), ("functions", ["try:\n", LONG, "except E:\n    pass\n"])],
     ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_where_a_text_is_cut(spec: str, chunks: list[str]) -> None:

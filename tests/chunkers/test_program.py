@@ -54,15 +54,7 @@ def cut(command: str, file: SourceFile = FILE) -> list[str]:
         chunker.close()
 
 
-@pytest.mark.parametrize(
-    ("unit", "cuts"),
-    [
-        ("lines", [[0, 1], [1, 4]]),
-        ("characters", [[0, 8], [8, 21]]),
-        ("bytes", [[0, 12], [12, 25]]),
-        ("utf16", [[0, 9], [9, 22]]),
-    ],
-)
+@pytest.mark.parametrize(("unit", "cuts"), CASES["units"])
 def test_every_declared_unit_gives_the_same_chunks(python, unit: str, cuts: list) -> None:
     body = f"print(json.dumps({{'unit': {unit!r}, 'chunks': {cuts}}}))"
     assert cut(python(body)) == ["ä = '\U0001d4b3'\n", "b = 1\n\nc = 2\n"]

@@ -9,6 +9,9 @@ import pytest
 from repoeval_bench import SourceFile, make_chunker
 from repoeval_bench.chunkers import registry
 from repoeval_bench.core.errors import LanguageError, UsageError
+from support.cases import cases
+
+CASES = cases(__file__)
 
 CODE = {
     "a.py": "".join(f"def f{n}(a):\n    b = a + {n}\n    return b * {n}\n\n\n" for n in range(6)),
@@ -17,15 +20,7 @@ CODE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("spec", "path"),
-    [
-        ("ast:max_nws=60", "a.py"),
-        ("ast:max_nws=60", "b.go"),
-        ("fixed:max_nws=60", "c.txt"),
-        ("window:lines=4,step=4", "a.py"),
-    ],
-)
+@pytest.mark.parametrize(("spec", "path"), CASES["texts"])
 def test_chunks_of_a_text_are_the_measured_ones_as_strings_with_their_lines(spec, path):
     text = CODE[path]
     chunks = make_chunker(spec).chunk(text, path=path)

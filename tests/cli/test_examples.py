@@ -7,7 +7,10 @@ import pytest
 
 from repoeval_bench.cli import COMMANDS, EXAMPLES, START, app
 from repoeval_bench.cli.group import CommandGroup
+from support.cases import cases
 from support.command import bench, one_sentence, python
+
+CASES = cases(__file__)
 
 CONTEXT = click.Context(app)
 GROUPS = {
@@ -74,15 +77,6 @@ def test_the_command_takes_the_line_and_its_help_shows_it(line, tmp_path, monkey
     assert f"repoeval-bench {line}" in [item.strip() for item in bench(*shown, "--help").out.splitlines()]
 
 
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (("list",), "repoeval-bench list: missing argument 'KIND'; type repoeval-bench list chunkers"),
-        (("runs", "@1"), "repoeval-bench runs: got unexpected extra argument (@1); type repoeval-bench runs"),
-        (("gate",), "type repoeval-bench gate latest --config gates.yaml"),
-        (("gate", "latest"), "such as one with gates: [{measure: ndcg@10, at_least: 0.5}]"),
-        (("data", "build"), "repoeval-bench data build: "),
-    ],
-)
+@pytest.mark.parametrize(("words", "sentence"), CASES["wrong arguments"])
 def test_an_argument_that_is_missing_or_too_many_comes_with_what_to_type(words, sentence):
     assert sentence in one_sentence(bench(*words), 2)

@@ -45,18 +45,7 @@ def package(module, tmp_path):
     return "outside 1.0"
 
 
-SPECS = [
-    ("chunker", "ast:max_nws=800"),
-    ("chunker", "exec:cat"),
-    ("embedder", "hash:dim=8"),
-    ("embedder", "st:m,device=cuda"),
-    ("retriever", "bm25:k1=0.9"),
-    ("retriever", "hybrid:fusion=sum"),
-    ("retriever", "oracle"),
-    ("retriever", "rerank:overlap,first=bm25"),
-    ("retriever", "rerank:some/model,max_length=9"),
-    ("reranker", "overlap"),
-]
+SPECS = CASES["specs"]
 
 
 @pytest.mark.parametrize(("kind", "spec"), SPECS)

@@ -1,7 +1,7 @@
 """Bytes become lines and characters: against a plain count over the file's text."""
 
 import re
-from itertools import combinations
+from itertools import combinations, islice
 
 import pytest
 from hypothesis import given
@@ -80,7 +80,8 @@ def test_a_copy_with_lines_blanked_has_the_tree_of_a_text_that_is_parsed_afresh(
     file = SourceFile("r", "a", SOURCES[language])
     grammar = TreeSitterLanguage(bare_grammar(LANGUAGES[language]))
     parser = TreeParser(grammar)
-    for start, end in combinations(range(file.n_lines + 1), 2):
+    every = 1 if language == "cpp" else 5
+    for start, end in islice(combinations(range(file.n_lines + 1), 2), 0, None, every):
         parser.parse(file.text.encode())
         copy = blanked(file, LineSpan(start, end)).text.encode()
         assert nodes(parser.parse(copy)) == nodes(TreeParser(grammar).parse(copy)), (start, end)

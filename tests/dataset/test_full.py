@@ -1,9 +1,9 @@
 """The real data: every figure that the docs claim of it. Found through REPOEVAL_SOURCE only."""
 
-import runpy
 from pathlib import Path
 
 import pytest
+from build_index import build_index
 
 from repoeval_bench.dataset import index
 from repoeval_bench.dataset.loader import load_benchmark
@@ -42,8 +42,7 @@ def test_the_coordinates_give_the_prompts_and_ground_truths(real_source, context
 def test_the_script_writes_the_index_that_is_shipped(real_source, tmp_path):
     if not Path(real_source).is_dir():
         pytest.skip("the index is built from a folder; REPOEVAL_SOURCE is an address")
-    script = Path(__file__).parents[2] / "scripts" / "build_index.py"
-    written = runpy.run_path(str(script))["build_index"](Path(real_source), tmp_path)
+    written = build_index(Path(real_source), tmp_path)
     assert len(written) == 4
     for path in written:
         assert path.read_text(encoding="utf-8") == index.read_text(path.name)

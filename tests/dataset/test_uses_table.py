@@ -14,7 +14,10 @@ from repoeval_bench.core.uses import TIERS, CodeDefinition, UsedDefinition
 from repoeval_bench.dataset.loader import load_benchmark
 from repoeval_bench.dataset.repoeval import LEVELS
 from repoeval_bench.dataset.uses_table import HEADER, dump_uses, read_uses
+from support.cases import cases
 from support.written import task
+
+CASES = cases(__file__)
 
 SHIPPED = Path(__file__).resolve().parents[2] / "data" / "index" / "uses-function.tsv"
 TASKS = [task(task_id=f"r/{n}", path="a.py", body=LineSpan(1, 2)) for n in range(3)]
@@ -40,12 +43,7 @@ def test_a_table_is_read_as_it_was_written(uses):
 
 @pytest.mark.parametrize(
     "row",
-    [
-        "r/0\ta.py\t1\t2\tfunction\tresolved",
-        "r/0\ta.py\t2\t1\tclass\timported\tx",
-        "r/0\ta.py\t1\t2\tthing\timported\tx",
-        "r/0\ta.py\t1\t2\tclass\tguessed\tx",
-    ],
+    CASES["broken rows"],
 )
 def test_a_broken_row_is_named(row):
     with pytest.raises(DatasetError, match=r"uses\.tsv:2 is not a row of used definitions"):

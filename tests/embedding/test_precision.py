@@ -7,6 +7,9 @@ from repoeval_bench.embedding import models
 from repoeval_bench.embedding.models import choose_precision, cpu_has_bf16
 from repoeval_bench.runs.problems import Problems, check_setting
 from repoeval_bench.runs.request import RunRequest
+from support.cases import cases
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -25,16 +28,7 @@ def cpu(tmp_path, monkeypatch):
     cpu_has_bf16.cache_clear()
 
 
-@pytest.mark.parametrize(
-    ("flags", "machine", "expected"),
-    [
-        ("avx512_bf16", "x86_64", "bf16"),
-        ("amx_tile amx_bf16", "x86_64", "bf16"),
-        ("avx512_vnni", "x86_64", "fp32"),
-        ("avx512_bf16", "aarch64", "fp32"),
-        ("", "x86_64", "fp32"),  # without /proc nothing is guessed
-    ],
-)
+@pytest.mark.parametrize(("flags", "machine", "expected"), CASES["processors"])
 def test_auto_is_bf16_where_the_cpu_has_it(cpu, flags, machine, expected):
     """The processor's flags decide on a CPU; auto is fp16 on any CUDA device and fp32 elsewhere; others can be named."""
     cpu(flags, machine)

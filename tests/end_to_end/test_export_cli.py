@@ -8,7 +8,10 @@ import shutil
 
 import pytest
 
+from support.cases import cases
 from support.command import bench, json_of, one_sentence, pdflatex, succeed
+
+CASES = cases(__file__)
 
 AST, FIXED = "ast:max_nws=400", "fixed:max_nws=400"
 
@@ -119,16 +122,7 @@ def test_a_label_names_a_run_in_every_table_and_page(results, runs, tmp_path):
     assert "Ours (v2)" in (tmp_path / "page.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("names", "part"),
-    [
-        (["ours"], "--name 'ours' is not LABEL=RUN; write it as mine=ast"),
-        (["=ast"], "is not LABEL=RUN"),
-        (["a=ast", "b=ast"], "give each run one label"),
-        (["a=ast", "a=fixed"], "give each run one label"),
-        (["a=nowhere"], "unknown run 'nowhere'"),
-    ],
-)
+@pytest.mark.parametrize(("names", "part"), CASES["labels"])
 def test_a_label_that_names_no_run_is_refused(results, runs, names, part):
     words = [word for name in names for word in ("--name", name)]
     for command in (("compare",), ("export", "runs"), ("report",)):

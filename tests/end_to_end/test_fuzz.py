@@ -1,7 +1,6 @@
 """A thousand mutated and generated inputs, always the same ones; `scripts/fuzz.py` reads 200,000."""
 
 import random
-from pathlib import Path
 
 import pytest
 
@@ -9,17 +8,13 @@ from support.leaves import needs
 
 pytestmark = needs("logs")
 
-SCRIPTS = Path(__file__).resolve().parents[2] / "scripts"
-
 
 @pytest.fixture(scope="module")
 def fuzz():
     """The script as a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(SCRIPTS))
-        import fuzz
+    import fuzz
 
-        yield fuzz
+    return fuzz
 
 
 def test_nothing_is_a_traceback(fuzz, capfd):

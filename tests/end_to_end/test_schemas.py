@@ -1,6 +1,5 @@
 """docs/*.schema.json are those of the models, and what the commands print and read fits them."""
 
-import importlib.util
 import json
 import re
 import tomllib
@@ -9,19 +8,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 import yaml
+from write_schemas import MODELS, schema
 
 from support.codebase import write_modules
 from support.command import json_of
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def written(name):
-    """The schema as scripts/write_schemas.py writes it."""
-    spec = importlib.util.spec_from_file_location("write_schemas", ROOT / "scripts" / "write_schemas.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.schema(name)
 
 
 def check(content, name):
@@ -30,10 +22,10 @@ def check(content, name):
     jsonschema.Draft202012Validator(schema).validate(content)
 
 
-@pytest.mark.parametrize("name", ["recommend", "compare", "gates", "chunking"])
+@pytest.mark.parametrize("name", MODELS)
 def test_the_schema_in_the_docs_is_that_of_the_model(name):
     """Run scripts/write_schemas.py where this fails."""
-    assert (ROOT / "docs" / f"{name}.schema.json").read_text("utf-8") == written(name)
+    assert (ROOT / "docs" / f"{name}.schema.json").read_text("utf-8") == schema(name)
 
 
 def test_a_recommendation_and_its_choice_fit(tmp_path):

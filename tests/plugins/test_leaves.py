@@ -50,7 +50,7 @@ def without(tmp_path_factory):
         shutil.copytree(ROOT / "repoeval_bench", here / "repoeval_bench", ignore=skipped)
         for leaf in leaves:
             shutil.rmtree(here / "repoeval_bench" / "plugins" / leaf)
-        for name in ("data", "tests", "docs", "Makefile"):
+        for name in ("data", "tests", "scripts", "docs", "Makefile"):
             (here / name).symlink_to(ROOT / name)
         project = (ROOT / "pyproject.toml").read_text("utf-8").splitlines(keepends=True)
         lost = tuple(map(module, leaves))

@@ -48,6 +48,12 @@ def drawn(runs):
     return figures(runs)
 
 
+@pytest.fixture(scope="module")
+def pages(drawn):
+    """The figures as they are inlined."""
+    return [svg(figure, themed=True) for figure in drawn]
+
+
 def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     """Recall and nDCG at every k by hand; a query id with a blank finds its judgements."""
     topk = {"q 1": ["x", "a", "b"], "q2": ["c", "y", "z"]}
@@ -61,9 +67,8 @@ def test_a_curve_is_the_mean_of_the_stored_ranking(tmp_path):
     assert curves["ndcg"].means == pytest.approx([0.5, (1 + second[0]) / 2, (1 + second[1]) / 2])
 
 
-def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
+def test_inlined_svgs_do_not_reach_out_of_themselves(drawn, pages):
     """No style sheet, no script, no address; every id is unique on the page and every reference finds its own."""
-    pages = [svg(figure, themed=True) for figure in drawn]
     ids = [result for page in pages for result in re.findall(r'\bid="([^"]+)"', page)]
     assert len(set(ids)) == len(ids)
     for figure, page in zip(drawn, pages, strict=True):
@@ -81,26 +86,25 @@ def test_inlined_svgs_do_not_reach_out_of_themselves(drawn):
         assert len(page) < 60_000
 
 
-def test_a_hostile_name_is_text_and_no_formula(drawn):
+def test_a_hostile_name_is_text_and_no_formula(pages):
     """It is in the legend letter for letter, except control characters, and closes no element."""
-    page = svg(drawn[0], themed=True)
-    texts = ["".join(element.itertext()) for element in ET.fromstring(page).iter(SVG + "text")]
+    texts = ["".join(element.itertext()) for element in ET.fromstring(pages[0]).iter(SVG + "text")]
     assert elided(HOSTILE, LABEL) in texts
-    assert "<img" not in page
+    assert "<img" not in pages[0]
 
 
-def test_the_colours_follow_the_page(drawn):
+def test_the_colours_follow_the_page(drawn, pages):
     """Inlined, every colour of the palette is a property that css() gives in light, dark and print; in a file it is plain."""
-    for figure in drawn:
-        used = set(re.findall(r"var\((--[\w-]+),", svg(figure, themed=True)))
+    for figure, page in zip(drawn, pages, strict=True):
+        used = set(re.findall(r"var\((--[\w-]+),", page))
         assert {"--plot-ink", "--plot-muted"} <= used
         assert all(css().count(f"{name}: #") == 3 for name in used)
         assert "var(" not in svg(figure)
 
 
-def test_the_same_runs_give_the_same_bytes(runs, drawn):
+def test_the_same_runs_give_the_same_bytes(runs, drawn, pages):
     again = figures(runs)
-    assert [svg(figure) for figure in again[:3]] == [svg(figure) for figure in drawn[:3]]
+    assert [svg(figure, themed=True) for figure in again[:3]] == pages[:3]
     assert png(again[0]) == png(drawn[0])
 
 

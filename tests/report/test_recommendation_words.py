@@ -19,7 +19,10 @@ from repoeval_bench.report.table import ScoreCell
 from repoeval_bench.report.text import ends_in_points
 from repoeval_bench.report.verdict import choice_sentences, verdict
 from repoeval_bench.runs.request import RunRequest
+from support.cases import cases
 from support.runs import write_runs
+
+CASES = cases(__file__)
 
 NAMES = ("fixed", "ast", "recursive", "window", "functions")
 
@@ -54,17 +57,7 @@ def concluded(*runs, retrievers=("bm25",), protocols=("uses",), languages=None, 
     return conclude(evidence, reference_sets=reference_sets, candidates=candidates, current=current, **code)
 
 
-@pytest.mark.parametrize(
-    ("means", "begins"),
-    [
-        (
-            {"a": 0.5, "b": 0.9},
-            "Switch from fixed at 500 to ast with chunks of up to 500 characters without whitespace",
-        ),
-        ({"a": 0.9, "b": 0.5}, "Stay with fixed at 500: no other candidate is expected to find more."),
-        ({"a": 0.5, "b": 0.502}, "Stay with fixed at 500: the best candidate is not shown to find more on your code."),
-    ],
-)
+@pytest.mark.parametrize(("means", "begins"), CASES["first sentences"])
 def test_the_first_sentence_says_if_switching_is_worth_it(tmp_path, means, begins):
     """The interval is that of the paired differences, and a difference that chance explains is no reason to switch."""
     result = concluded(runs_of(tmp_path, means, spread=0.05), current="fixed at 500")
@@ -139,24 +132,7 @@ def test_a_candidate_that_finds_more_here_and_loses_to_other_repositories_is_nam
     ) in said
 
 
-@pytest.mark.parametrize(
-    ("lines", "exact", "definitions", "said"),
-    [
-        (0.01, 0.002, 0.03, None),
-        (
-            0.01,
-            -0.004,
-            0.03,
-            "the choice finds more than ast. However, it finds 0.4 points less if the changed lines alone are the target.",
-        ),
-        (
-            -0.01,
-            -0.004,
-            0.02,
-            "the choice finds less than ast. However, it finds 2.0 points more if whole definitions are the target.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("lines", "exact", "definitions", "said"), CASES["leads of one gold"])
 def test_a_lead_that_only_one_gold_has_is_said_to_be_so(tmp_path, lines, exact, definitions, said):
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), protocols=("commits",))
     lead = GoldLead(rival="ast", differences={"lines": lines, "exact": exact, "definitions": definitions})
@@ -282,17 +258,7 @@ def test_what_cannot_be_measured_is_said_of_the_current_chunker_too(tmp_path, cu
     assert re.search(said, line)
 
 
-@pytest.mark.parametrize(
-    ("unread", "said"),
-    [
-        ({"notebook": 1}, None),
-        ({"notebook": 42}, "This covers 40 of 82 files: 42 notebooks were not read."),
-        (
-            {".kt file": 9, ".rb file": 3, ".sh file": 2, ".hs file": 2, ".lua file": 4},
-            "This covers 40 of 60 files: 9 .kt files, 3 .rb files, 2 .sh files and 6 more were not read.",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("unread", "said"), CASES["covers"])
 def test_the_answer_says_what_it_covers(tmp_path, unread, said):
     """Less than a tenth of the files is not worth a line."""
     result = concluded(runs_of(tmp_path, {"a": 0.5, "b": 0.9}), unread=unread)

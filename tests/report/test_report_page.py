@@ -13,7 +13,10 @@ from repoeval_bench.report.scores import ceiling_notes, title_of_scores
 from repoeval_bench.report.table import table_of
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.runner import evaluate
+from support.cases import cases
 from support.runs import write_run
+
+CASES = cases(__file__)
 
 FILES = [f"f{i // 2}" for i in range(80)]
 AST = "ast:max_nws=400"
@@ -160,22 +163,7 @@ def test_ranks_stand_beside_the_chunks_of_the_queries_file(of):
         assert result["files"][query["file"]] == run.inspection.sources[query["file"]].text.splitlines()
 
 
-@pytest.mark.parametrize(
-    ("measures", "notes"),
-    [
-        (["ndcg@10"], ["ceiling of chunk measures: the score with all relevant chunks ranked first"]),
-        (["line_recall_auc"], ["ceiling of line measures: the score of the same chunks ranked greedily"]),
-        (
-            ["definition_recall_auc", "line_recall@500", "mrr"],
-            [
-                "ceiling of definition measures: the score",
-                "ceiling of line measures: the score",
-                "ceiling of chunk measures",
-            ],
-        ),
-        ([], []),
-    ],
-)
+@pytest.mark.parametrize(("measures", "notes"), CASES["ceilings"])
 def test_a_ceiling_is_explained_as_that_of_its_measure(tmp_path, measures, notes):
     """That of nDCG is exact; those of lines and definitions are estimates, each by what it collects first."""
     means = dict.fromkeys(measures, 0.9)

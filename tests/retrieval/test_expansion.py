@@ -12,6 +12,7 @@ from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import LineSpan, Place
 from repoeval_bench.metrics import score_run
+from repoeval_bench.metrics.ceiling import ideal_rankings
 from repoeval_bench.metrics.judged_run import ChunkPlace, Context, as_read, each_line_once, judge
 from repoeval_bench.retrieval.expansion import Expansion
 from support.cases import cases
@@ -118,6 +119,12 @@ def test_what_is_brought_is_found_and_paid_for():
     wide = {"far": LineSpan(0, 4), "near": LineSpan(2, 10)}
     assert [recall(budget) for budget in (20, 30, 1000)] == [0.0, 0.25, 0.25]
     assert [recall(budget, brought=wide) for budget in (40, 50, 70, 80, 1000)] == [0.0, 0.25, 0.75, 1.0, 1.0]
+
+
+def test_a_ceiling_reads_what_is_brought():
+    """`near` has a line of the gold, and brings all of them among 20; `far` has none, and brings two among six."""
+    known = Context(places=PLACES, gold=GOLD, line_nws=LINES, brought={"far": LineSpan(0, 6), "near": LineSpan(0, 20)})
+    assert ideal_rankings({"q": {"near": 1.0, "far": 1.0}}, known) == {"q": ["far", "near"]}
 
 
 def test_hits_that_bring_nothing_and_share_no_line_are_read_as_without():

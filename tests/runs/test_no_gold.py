@@ -9,21 +9,14 @@ from repoeval_bench.embedding.cache import CachedEmbedder
 from repoeval_bench.embedding.storage import VectorCache
 from repoeval_bench.report.scores import footnotes
 from repoeval_bench.runs.runner import evaluate
+from support.cases import cases
 from support.encoders import CountingEncoder
 from support.runs import edit, make_together
 
+CASES = cases(__file__)
 
-@pytest.mark.parametrize(
-    ("protocol", "chunker", "says"),
-    [
-        ("body+exclusion=prompt", "fixed:max_nws=100000", "exclusion=prompt may hide them; choose another exclusion"),
-        (
-            "body+relevance=iou:0.9",
-            "fixed:max_nws=100000",
-            "choose another chunker, other target lines (--set gold) or another relevance",
-        ),
-    ],
-)
+
+@pytest.mark.parametrize(("protocol", "chunker", "says"), CASES["runs without gold"])
 def test_a_run_without_any_relevant_chunk_is_refused(benchmark, tmp_path, protocol, chunker, says):
     """Whole files as chunks: the exclusion hides, or the rule refuses, every one; nothing is stored."""
     with pytest.raises(ResultError, match=rf"none of the {len(benchmark.tasks)} queries has a relevant chunk") as error:

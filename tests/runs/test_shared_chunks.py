@@ -37,16 +37,23 @@ def runs_of(benchmark, settings, chunkers, out, **options):
     return [runner.run(setting) for setting in runner.settings]
 
 
+@pytest.fixture(scope="module")
+def alone(settings, tmp_path_factory):
+    """The folder of the runs of each setting alone, and their ids by setting."""
+    benchmark, of_settings = settings
+    folder = tmp_path_factory.mktemp("alone")
+    by_setting = [runs_of(benchmark, [request], CHUNKERS, folder)[0] for request in of_settings]
+    return folder, [[run.run_id for run in runs] for runs in by_setting]
+
+
 @pytest.mark.parametrize("workers", [1, 2])
-def test_runs_are_those_of_each_setting_alone(settings, tmp_path, workers):
+def test_runs_are_those_of_each_setting_alone(settings, alone, tmp_path, workers):
     """To the byte, by vectors too, whoever makes them: chunks that were cut for one setting are those of the next."""
     benchmark, of_settings = settings
     with ProcessPool(workers) as pool:
-        together = runs_of(benchmark, of_settings, CHUNKERS, tmp_path / "together", executor=pool)
-    for request, runs in zip(of_settings, together, strict=True):
-        alone = runs_of(benchmark, [request], CHUNKERS, tmp_path / "alone")
-        assert [run.run_id for run in runs] == [run.run_id for run in alone[0]]
-    assert content(tmp_path / "together") == content(tmp_path / "alone")
+        together = runs_of(benchmark, of_settings, CHUNKERS, tmp_path, executor=pool)
+    assert [[run.run_id for run in runs] for runs in together] == alone[1]
+    assert content(tmp_path) == content(alone[0])
 
 
 def test_a_text_is_cut_once_for_all_settings(settings, tmp_path, monkeypatch):

@@ -4,9 +4,9 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-import yaml
+from support.cases import read_yaml
 
-CODE: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+CODE: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """Path -> text of what is taken."""
 
 LEDGER_PY = CODE["ledger/ledger.py"]

@@ -77,9 +77,7 @@ def bench_process(
     return python("-m", "repoeval_bench", *arguments, cwd=cwd, timeout=timeout, **variables)
 
 
-def python(
-    *words: object, cwd: Path | None = None, timeout: float = 900, start_new_session: bool = False, **env: str | None
-) -> Result:
+def python(*words: object, cwd: Path | None = None, timeout: float = 900, **env: str | None) -> Result:
     """Run this Python in a process of its own; a variable of the environment that is None is taken away."""
     done = subprocess.run(
         [sys.executable, *map(str, words)],
@@ -90,7 +88,6 @@ def python(
         timeout=timeout,
         check=False,
         preexec_fn=heed_interrupts,
-        start_new_session=start_new_session,
     )
     return Result(done.returncode, done.stdout, done.stderr)
 

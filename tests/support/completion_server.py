@@ -3,20 +3,15 @@
 Its model copies and continues n-grams of its prompt: it looks for the last words of the prompt earlier in the prompt,
 the longest match first and the latest of those, and writes the word that followed. So a prompt that shows more of what
 is to be written gives better completions. It shares no code with the client.
-
-    python -m support.completion_server 8099
-
-serves it by itself, from the folder tests/, to whoever asks.
 """
 
 import json
 import re
-import sys
 from typing import Any
 
-from support.embedding_server import KEY, EmbeddingsHandler, Server, serving
+from support.embedding_server import KEY, EmbeddingsHandler, serving
 
-__all__ = ["KEY", "CompletionsHandler", "Server", "continued", "serving_completions"]
+__all__ = ["KEY", "CompletionsHandler", "continued", "serving_completions"]
 
 LONGEST = 12
 """Words of the longest n-gram that is looked for."""
@@ -53,17 +48,13 @@ class CompletionsHandler(EmbeddingsHandler):
         for stop in request.get("stop", ()):
             if stop in text:
                 text, finish = text[: text.index(stop)], "stop"
-        text = fault.get("text", text)
-        finish = fault.get("finish", finish)
         if chat:
             # As many servers do, it puts code into a fence and loses the blanks before it.
             message = {"role": "assistant", "content": f"```python\n{text.strip()}\n```"}
             choice = {"index": 0, "message": message, "finish_reason": finish}
         else:
             choice = {"index": 0, "text": text, "finish_reason": finish}
-        usage = fault.get(
-            "usage", {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-        )
+        usage = {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
         content = {"object": "text_completion", "model": request["model"], "choices": [choice], "usage": usage}
         self.answer(200, json.dumps(content).encode())
 
@@ -71,17 +62,3 @@ class CompletionsHandler(EmbeddingsHandler):
 def serving_completions() -> Any:
     """The server in a thread of its own, until the block ends."""
     return serving(CompletionsHandler)
-
-
-if __name__ == "__main__":
-    from http.server import ThreadingHTTPServer
-
-    class _Handler(CompletionsHandler):
-        site = Server()
-        key = ""
-
-        def setup(self) -> None:
-            self.site.requests.clear()  # a log of all prompts would only grow
-            super().setup()
-
-    ThreadingHTTPServer(("127.0.0.1", int(sys.argv[1])), _Handler).serve_forever()

@@ -8,7 +8,6 @@ import hashlib
 import json
 import threading
 import time
-import urllib.parse
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -112,13 +111,9 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
             self.refuse(404, "no such path")
         elif self.key and sent != f"Bearer {self.key}":
             self.refuse(401, f"wrong key {sent}")  # a careless server: it repeats the key that it was sent
-        elif "bare" in fault:
-            self.answer(fault["status"], json.dumps({"message": fault["bare"], "type": "Validation"}).encode())
         elif "text" in fault:
             self.answer(fault["status"], fault["text"].encode())
         elif "status" in fault:
-            if fault.get("quoting"):
-                sent = f"{sent.upper()} {urllib.parse.quote(sent, safe='')} {json.dumps(sent)}"
             words = fault.get("words", f"told to fail, you sent {sent}")
             self.refuse(fault["status"], words, fault.get("headers"))
         elif fault.get("drop"):
@@ -127,8 +122,6 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         elif "silent" in fault:
             self.site.closing.wait(fault["silent"])
             self.close_connection = True
-        elif "trickle" in fault:
-            self.trickle(fault["trickle"])
         elif "raw" in fault:
             self.answer(200, fault["raw"].encode())
         else:
@@ -152,15 +145,6 @@ class EmbeddingsHandler(BaseHTTPRequestHandler):
         if "value" in fault:
             data[0]["embedding"] = [fault["value"]] * len(data[0]["embedding"])
         self.answer(200, json.dumps({"object": "list", "data": data, "model": request["model"]}).encode())
-
-    def trickle(self, begin: str) -> None:
-        """A byte at a time, for longer than a client waits; the first of them are `begin`."""
-        self.close_connection = True
-        for byte in begin.encode() + b" " * 1000:
-            self.wfile.write(bytes([byte]))
-            self.wfile.flush()
-            if self.site.closing.wait(0.02):
-                return
 
     def refuse(self, status: int, message: str, headers: dict[str, str] | None = None) -> None:
         self.answer(status, json.dumps({"error": {"message": message}}).encode(), headers)

@@ -21,15 +21,14 @@ class Story:
         self.day = 0
 
     def commit(
-        self, message: str, *, author="Ann <ann@example.org>", parents=None, days=1, encoding="", **changed
+        self, message: str, *, edit=None, author="Ann <ann@example.org>", parents=None, days=1, encoding=""
     ) -> str:
         """Commit `files`, changed by `edit`, a mapping of path to text (None: removed), days after the one before."""
-        for path, text in changed.pop("edit", {}).items():
+        for path, text in (edit or {}).items():
             if text is None:
                 del self.files[path]
             else:
                 self.files[path] = text
-        assert not changed
         self.day += days
         blobs = []
         for path, text in self.files.items():

@@ -9,9 +9,9 @@ import json
 import zipfile
 from pathlib import Path
 
-import yaml
+from support.cases import read_yaml
 
-REPOSITORIES: dict[str, dict[str, str]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
+REPOSITORIES: dict[str, dict[str, str]] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """Repository -> path -> text (LF). The archives hold acme_inventory with CRLF ends, as upstream mostly does."""
 
 WRAP = REPOSITORIES["northwind_textkit"]["textkit/wrap.py"]

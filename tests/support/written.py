@@ -5,13 +5,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from repoeval_bench.core.benchmark import Benchmark, Task
 from repoeval_bench.core.source import Chunk, SourceFile
 from repoeval_bench.core.spans import CharSpan, LineSpan
 from repoeval_bench.core.uses import UsedDefinition
 from repoeval_bench.own.references.resolver import Resolver
+from support.cases import read_yaml
 
 LOOKUPS = Path(__file__).parents[1] / "own" / "references" / "lookups"
 
@@ -72,7 +71,7 @@ def names(used: tuple[UsedDefinition, ...] | None) -> set[str]:
 @cache
 def lookups(name: str) -> dict[str, Any]:
     """Return the themes of a file of `own/references/lookups`; `own/references/test_lookups.py` explains them."""
-    content: dict[str, Any] = yaml.safe_load((LOOKUPS / f"{name}.yaml").read_text("utf-8"))
+    content: dict[str, Any] = read_yaml(LOOKUPS / f"{name}.yaml")
     return content
 
 

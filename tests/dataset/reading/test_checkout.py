@@ -11,8 +11,11 @@ from repoeval_bench.core.errors import DatasetError
 from repoeval_bench.dataset.reading.code import Gathered, gather
 from repoeval_bench.dataset.reading.origin import open_folder
 from repoeval_bench.own.history.repository import history_of
+from support.cases import cases
 from support.codebase import commit, git, write_code, write_files
 from support.command import succeed
+
+CASES = cases(__file__)
 
 
 @pytest.fixture
@@ -54,18 +57,7 @@ def configured(folder: Path, settings: dict[str, str], program: object = "") -> 
         git(folder, "config", "--add", key, value.format(program))
 
 
-SETTINGS = {
-    "ssh": {"core.sshCommand": "{}", "remote.origin.url": "ssh://nowhere.invalid/x"},
-    "uploadpack": {"remote.origin.uploadpack": "{}", "remote.origin.url": "."},
-    "ext": {"remote.origin.url": "ext::{} %S", "protocol.ext.allow": "always"},
-    "fsmonitor": {"core.fsmonitor": "{}", "core.untrackedCache": "true"},
-    "filter": {"filter.planted.clean": "{}", "filter.planted.smudge": "{}", "filter.planted.required": "true"},
-    "process": {"filter.planted.process": "{}", "filter.planted.required": "true"},
-    "textconv": {"diff.planted.textconv": "{}", "diff.planted.command": "{}", "diff.external": "{}"},
-    "alias": {"alias.ls-tree": "!{}", "alias.ls-files": "!{}", "alias.rev-parse": "!{}"},
-    "excludes": {"core.excludesFile": "/dev/zero", "core.attributesFile": "/dev/zero"},
-    "elsewhere": {"core.worktree": "/", "core.hooksPath": "{}"},
-}
+SETTINGS = CASES["settings"]
 
 
 @pytest.mark.parametrize("name", SETTINGS)
@@ -189,16 +181,7 @@ def test_packs_indexes_and_branches_of_each_kind(folder):
     assert read(folder)[0] == {"kind": "git", "commit": ""}
 
 
-RULES = {
-    ".gitignore": (
-        "\ufeff# comment\n*.log.py\nout/\n/top.py\n!keep.log.py\ndocs/**/gen.py\n**/deep\na/*/c.py\ntrailing.py   \n"
-        "esc\\ .py\n\\!bang.py\n\\#hash.py\n[a-c]x.py\n[!a-c]y.py\n[[:digit:]]z.py\nq?.py\nall/*\n!all/kept.py\n[broken.py\n"
-        "abc/**\ncr.py\r\n!\n/\n"
-    ),
-    "sub/.gitignore": "!out/\n*.py\n!in.py\n/top2.py\n",
-    "out/.gitignore": "!*\n",
-    ".git/info/exclude": "excluded.py\n!top.py\n",
-}
+RULES = CASES["rules"]
 PATHS = [
     *("a.log.py", "keep.log.py", "out/x.py", "sub/out/x.py", "sub/in.py", "sub/x/in.py", "sub/top2.py"),
     *("top.py", "sub/top.py", "docs/gen.py", "docs/a/gen.py", "docs/a/b/gen.py", "deep/x.py"),

@@ -54,18 +54,7 @@ def test_what_is_no_ending_is_refused(ending):
         check_extensions([ending])
 
 
-@pytest.mark.parametrize(
-    ("path", "beside", "reason"),
-    [
-        ("lib/a.js", "lib/a.d.ts", "generated"),
-        ("lib/a.cjs", "lib/a.d.cts", "generated"),
-        ("lib/a.js", "lib/a.js.map", "generated"),
-        ("lib/a.d.ts", "lib/a.js", "generated"),
-        ("lib/a.js", "lib/b.d.ts", None),
-        ("src/a.ts", "src/a.d.ts", None),
-        ("types/a.d.ts", "types/b.js", None),
-    ],
-)
+@pytest.mark.parametrize(("path", "beside", "reason"), CASES["compiled"])
 def test_what_was_compiled_has_a_declaration_or_a_map_beside_it(path, beside, reason):
     assert name_reason(path, {path, beside}) == reason
 

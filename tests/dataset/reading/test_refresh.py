@@ -4,19 +4,8 @@ import hashlib
 import json
 import re
 import sys
-from pathlib import Path
 
 import pytest
-
-from repoeval_bench.core.errors import DatasetError, UsageError
-from repoeval_bench.dataset import shipped
-from repoeval_bench.dataset.loader import load_benchmark
-from repoeval_bench.dataset.reading.opening import open_registry
-from support.codebase import LEDGER_PY
-from support.packages import ask_pip, wheel
-from support.server import Site, serve
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "scripts"))
 from refresh_pack import (
     PERMISSIVE,
     LeftOutError,
@@ -28,6 +17,14 @@ from refresh_pack import (
     read_recipe,
     refresh_pack,
 )
+
+from repoeval_bench.core.errors import DatasetError, UsageError
+from repoeval_bench.dataset import shipped
+from repoeval_bench.dataset.loader import load_benchmark
+from repoeval_bench.dataset.reading.opening import open_registry
+from support.codebase import LEDGER_PY
+from support.packages import ask_pip, wheel
+from support.server import Site, serve
 
 MIT = "License-Expression: MIT"
 DAYS = ["2025-08-01", "2025-08-02", "2025-09-01"]
@@ -195,6 +192,8 @@ def test_a_shipped_recipe_is_read_and_its_edition_follows_it(name, packages):
     assert set(content.languages) <= set(recipe.languages)
     expected = dict.fromkeys(recipe.domains, recipe.established) | ({"new": recipe.new} if recipe.new else {})
     assert {domain: len(packages) for domain, packages in shipped.packages_of(content).items()} == expected
+    new = [source.model_extra for source in sources if source.model_extra["domain"] == "new"]
+    assert all(facts["first_release"] >= recipe.new_since for facts in new)
     for domain, packages in shipped.packages_of(content).items():
         names = {package.rpartition("@")[0] or package.partition("==")[0] for package in packages}
         assert names <= set(recipe.domains.get(domain, recipe.recent))

@@ -127,24 +127,7 @@ def test_a_commit_changes_one_file_of_code(paths, reason):
     assert result == reason if reason else result.old == "a.py"
 
 
-CART = """class Cart
-  # Add an item.
-  def add(item)
-    @items << item
-  end
-
-  def total
-    0
-  end
-end
-"""
-CART_MESSAGE = """syntax = "proto3";
-
-// A cart.
-message Cart {
-  string id = 1;
-}
-"""
+CART, CART_MESSAGE = CASES["cart.rb"], CASES["cart.proto"]
 
 
 def test_a_further_language_has_golds_as_the_ten():
@@ -162,27 +145,10 @@ def test_without_a_grammar_the_whole_file_is_the_definition():
     assert [[(span.start, span.end) for span in spans] for spans in gold] == [[(0, 6)], [(4, 5)], []]
 
 
-F, G, H = (f"def {name}():\n    {name} = 1\n    return\n\n" for name in "fgh")
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "hunks"),
-    [
-        ("a\nb\nc\n", "a\nB\nc\n", [((1, 2), (1, 2))]),
-        ("a\nc\n", "a\nb\nc\n", [((1, 1), (1, 2))]),
-        ("a\nb\nc\n", "a\nc\n", [((1, 2), (1, 1))]),
-        ("a\n", "a\n", []),
-        ("", "a\n", [((0, 0), (0, 1))]),
-        ("a\na\n", "a\na\na\n", [((2, 2), (2, 3))]),
-        # As git places them: a whole function is new, and the lines of the one that is gone are its own.
-        (F + G, F + H + G, [((4, 4), (4, 8))]),
-        (F + H + G, F + G, [((4, 8), (4, 4))]),
-        ("a\nb\nc\n", "x\ny\n", None),
-    ],
-)
+@pytest.mark.parametrize(("before", "after", "hunks"), CASES["diffs"])
 def test_a_diff_is_the_lines_that_differ(before, after, hunks):
     hunks_of = line_diff(before, after, 4)
-    assert (hunks_of and [((a.start, a.end), (b.start, b.end)) for a, b in hunks_of]) == hunks
+    assert (hunks_of and [[a.start, a.end, b.start, b.end] for a, b in hunks_of]) == hunks
 
 
 @given(st.lists(st.sampled_from("abcd") | st.text("xyz", min_size=3), max_size=20), st.data())
@@ -216,40 +182,7 @@ def test_gold_is_a_line_that_stands_once_in_its_definition(path):
     assert find_gold(text.replace(other, old).encode(), path, {"x": change}).keys() == {"x"}
 
 
-def shop(first, second):
-    return (
-        f"class Shop {{\n  int price(int a) {{\n    {first}\n    return a;\n  }}\n\n"
-        f"  int price(int a, int b) {{\n    {second}\n    return b;\n  }}\n}}\n"
-    )
-
-
-LOAD = "def load(path):\n    if not path:\n        return None\n    data = read(path)\n"
-
-
-@pytest.mark.parametrize(
-    ("path", "base", "before", "after", "exact"),
-    [
-        # The line stands twice in the commit's own version, and the base has only the other one.
-        (
-            "a.py",
-            LOAD,
-            f"{LOAD}    if not data:\n        return None\n",
-            f"{LOAD}    if not data:\n        raise E\n",
-            None,
-        ),
-        # The base has the line in another overload, or in the same one.
-        ("Shop.java", shop("a = up(a);", "b = x(b);"), shop("", "a = up(a);"), shop("", "a = down(a);"), None),
-        ("Shop.java", shop("", "b = up(b);"), shop("", "b = up(b);"), shop("", "b = down(b);"), 7),
-        # One definition has the name, and another signature now.
-        (
-            "a.py",
-            LOAD,
-            LOAD.replace("path)", "path, x)", 1),
-            LOAD.replace("path)", "path, x)", 1).replace("None", "0"),
-            2,
-        ),
-    ],
-)
+@pytest.mark.parametrize(("path", "base", "before", "after", "exact"), [case.values() for case in CASES["golds"]])
 def test_gold_is_where_a_line_is_sure_to_have_been(path, base, before, after, exact):
     golds = find_gold(base.encode(), path, {"x": changed(path, before, after)})
     assert [[span.start for span in gold.exact] for gold in golds.values()] == ([] if exact is None else [[exact]])

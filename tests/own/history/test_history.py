@@ -2,7 +2,9 @@
 
 import os
 import re
+import shutil
 from collections import Counter
+from copy import copy
 from dataclasses import replace
 
 import pytest
@@ -19,17 +21,21 @@ from repoeval_bench.own.history.questions import CommitOptions, commit_questions
 from repoeval_bench.own.history.repository import MissingObjectError, history_of
 from repoeval_bench.runs.executors import ProcessPool
 from repoeval_bench.runs.runner import evaluate
+from support.cases import cases
 from support.command import bench, one_sentence, succeed
 from support.history import Story, go_file, python_file, script_file
+
+CASES = cases(__file__)
 
 NAMES = [f"item{letter}" for letter in "abcdefgh"]
 OPTIONS = CommitOptions(newest=12, per_window=20, per_file=9)
 WRITTEN = re.compile(r"written(\d+)")
 
 
-def write(folder):
-    """Return a story: its commits edit a line each, and each writes its number into it, `written12`."""
-    story = Story(folder)
+@pytest.fixture(scope="module")
+def story(tmp_path_factory):
+    """A story: its commits edit a line each, and each writes its number into it, `written12`."""
+    story = Story(tmp_path_factory.mktemp("history") / "shop.git")
     files = {"shop/cart.py": python_file, "price/price.go": go_file, "web/view.ts": script_file}
     story.commit("Start the shop", edit={path: make(NAMES) for path, make in files.items()} | {"README.md": "shop\n"})
     paths = list(files)
@@ -66,9 +72,12 @@ def write(folder):
     return story
 
 
-@pytest.fixture(scope="module")
-def story(tmp_path_factory):
-    return write(tmp_path_factory.mktemp("history") / "shop.git")
+@pytest.fixture
+def copied(story, tmp_path):
+    """The same story, to be changed."""
+    other = copy(story)
+    other.folder = shutil.copytree(story.folder, tmp_path / "copied.git")
+    return other
 
 
 @pytest.fixture(scope="module")
@@ -182,14 +191,13 @@ def test_since_is_a_date_or_a_commit(story, since):
         assert bool(questions.tasks) == (since != "branch")
 
 
-def test_a_tag_wins_over_a_date_and_may_lack_its_commit(tmp_path):
-    story = write(tmp_path / "tagged.git")
-    tags = story.folder / "refs" / "tags"
-    (tags / "20231117").write_text(story.ids[30] + "\n")
+def test_a_tag_wins_over_a_date_and_may_lack_its_commit(copied):
+    tags = copied.folder / "refs" / "tags"
+    (tags / "20231117").write_text(copied.ids[30] + "\n")
     (tags / "lost").write_text("1" * 40 + "\n")
-    with history_of(story.folder) as history:
-        assert history.time_of("20231117") == history.commit(story.ids[30]).time
-        with pytest.raises(UsageError, match="is not in this clone of tagged; fetch it"):
+    with history_of(copied.folder) as history:
+        assert history.time_of("20231117") == history.commit(copied.ids[30]).time
+        with pytest.raises(UsageError, match="is not in this clone of copied; fetch it"):
             history.time_of("lost")
 
 
@@ -204,11 +212,10 @@ def test_an_unknown_commit_is_named(story):
         commit_questions(history, CommitOptions(since="yesterday"))
 
 
-def test_a_shallow_clone_is_read_to_its_end(story, times, tmp_path):
-    folder = write(tmp_path / "shallow.git").folder
-    end = story.ids[35]
-    (folder / "shallow").write_text(end + "\n")
-    with history_of(folder) as history:
+def test_a_shallow_clone_is_read_to_its_end(copied, times):
+    end = copied.ids[35]
+    (copied.folder / "shallow").write_text(end + "\n")
+    with history_of(copied.folder) as history:
         questions = commit_questions(history, OPTIONS)
         assert history.commit(end).parents == ()
     assert questions.notes == ("a shallow clone: its history ends at 1 commit; for all: git fetch --unshallow",)
@@ -217,13 +224,12 @@ def test_a_shallow_clone_is_read_to_its_end(story, times, tmp_path):
     assert min(times[task.change.commit] for task in questions.tasks) > times[end]
 
 
-def test_what_a_partial_clone_lacks_is_counted(tmp_path):
-    story = write(tmp_path / "partial.git")
-    with history_of(story.folder) as history:
-        commit = history.commit(story.ids[-5])
+def test_what_a_partial_clone_lacks_is_counted(copied):
+    with history_of(copied.folder) as history:
+        commit = history.commit(copied.ids[-5])
         (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
-    story.drop(change.before)
-    with history_of(story.folder) as history:
+    copied.drop(change.before)
+    with history_of(copied.folder) as history:
         with pytest.raises(MissingObjectError):
             history.blob(change.before)
         questions = commit_questions(history, OPTIONS)
@@ -340,23 +346,21 @@ def test_a_message_is_read_by_its_encoding(tmp_path):
         assert history.commit(story.ids[1]).message == "Größe der Bestellung zeigen"
 
 
-def test_the_configuration_is_not_opened(tmp_path):
+def test_the_configuration_is_not_opened(copied):
     """A pipe instead of it would be waited for without end."""
-    story = write(tmp_path / "piped.git")
-    (story.folder / "config").unlink()
-    os.mkfifo(story.folder / "config")
-    with history_of(story.folder) as history:
+    (copied.folder / "config").unlink()
+    os.mkfifo(copied.folder / "config")
+    with history_of(copied.folder) as history:
         assert commit_questions(history).windows
 
 
-def test_a_broken_object_ends_in_a_sentence(tmp_path):
-    story = write(tmp_path / "broken.git")
-    with history_of(story.folder) as history:
-        tree = history.commit(story.ids[-3]).tree
-    file = story.folder / "objects" / tree[:2] / tree[2:]
+def test_a_broken_object_ends_in_a_sentence(copied):
+    with history_of(copied.folder) as history:
+        tree = history.commit(copied.ids[-3]).tree
+    file = copied.folder / "objects" / tree[:2] / tree[2:]
     file.chmod(0o644)
     file.write_bytes(b"no object")
-    with history_of(story.folder) as history, pytest.raises(DatasetError, match="clone it again"):
+    with history_of(copied.folder) as history, pytest.raises(DatasetError, match="clone it again"):
         commit_questions(history)
 
 
@@ -431,20 +435,26 @@ def test_no_subject_is_about_a_file_that_nearly_every_commit_changes(tmp_path):
             assert {edit.path for edit in edits_of(history)} == files
 
 
-def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story, tmp_path):
+@pytest.fixture(scope="module")
+def built(story, tmp_path_factory):
+    """The pack of all questions, and what is said of it."""
+    here = tmp_path_factory.mktemp("packed")
+    return here / "pack", succeed("data", "build", story.folder, "--commits", "-o", here / "pack", home=here / "home")
+
+
+def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, built, tmp_path):
     questions, benchmark = result
-    answer = succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
+    folder, answer = built
     assert "left out: " in answer.out
     assert re.search(r", so they count like [\d.]+ files and [\d.]+ authors with equal numbers\n", answer.err)
-    assert answer.out.endswith(f"choose a chunker on this pack: repoeval-bench recommend {tmp_path / 'pack'}\n")
-    pack = Pack.find(str(tmp_path / "pack"))
-    level = pack.content.levels["commits"]
-    loaded = load_benchmark(tmp_path / "pack")
+    assert answer.out.endswith(f"choose a chunker on this pack: repoeval-bench recommend {folder}\n")
+    level = Pack.find(str(folder)).content.levels["commits"]
+    loaded = load_benchmark(folder)
     assert len(loaded.tasks) == level.tasks
     assert f" · {len(questions.tasks)} queries in {len(questions.windows)} periods · " in benchmark.label
     assert [*benchmark.today] == [questions.windows[0].name]
     assert sum(level.left_out.values()) + level.tasks == level.candidates
-    succeed("data", "verify", "--source", tmp_path / "pack")
+    succeed("data", "verify", "--source", folder)
     for gold in ("lines", "exact", "definitions"):
         run = evaluate(
             benchmark,
@@ -460,12 +470,11 @@ def test_a_pack_has_the_same_questions_and_is_scored_by_each_gold(result, story,
         assert {"age_days", "words", "lines_changed", "is_insertion"} <= run.scores.facts.keys()
 
 
-def test_loaded_questions_are_those_that_were_made(story, tmp_path):
-    succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
+def test_loaded_questions_are_those_that_were_made(story, built):
     with history_of(story.folder) as history:
         expected = commit_questions(history)
         benchmark = benchmark_of(history, expected)
-    loaded = load_benchmark(tmp_path / "pack")
+    loaded = load_benchmark(built[0])
     assert loaded.tasks == expected.tasks
     assert loaded.fingerprint == benchmark.fingerprint
     assert {repo: [file.text for file in files] for repo, files in loaded.files.items()} == {
@@ -473,32 +482,19 @@ def test_loaded_questions_are_those_that_were_made(story, tmp_path):
     }
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--since", "2020-01-01"], "--since changes nothing without --commits; leave it out, or add --commits"),
-        (
-            ["--commits", "--tasks", "5"],
-            "--tasks changes nothing with --commits, which makes no tasks of code; leave it out",
-        ),
-        (["--commits", "--since", "soon"], "'soon' is neither a date nor a commit"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), CASES["options that do not fit"])
 def test_options_that_do_not_fit_are_refused(story, tmp_path, arguments, sentence):
     assert sentence in one_sentence(bench("data", "build", story.folder, *arguments, "-o", tmp_path / "pack"), 2)
 
 
-def test_protocols_and_packs_that_do_not_fit_are_refused(story, tmp_path):
-    succeed("data", "build", story.folder, "--commits", "-o", tmp_path / "pack")
-    assert "choose protocol commits" in one_sentence(
-        bench("eval", "--source", tmp_path / "pack", "-c", "fixed", "--retriever", "bm25"), 2
-    )
+def test_protocols_and_packs_that_do_not_fit_are_refused(built, tmp_path):
+    words = ("-c", "fixed", "--retriever", "bm25")
+    assert "choose protocol commits" in one_sentence(bench("eval", "--source", built[0], *words), 2)
     code = tmp_path / "code"
     code.mkdir()
     (code / "a.py").write_text(python_file(NAMES))
-    assert "data build CHECKOUT --commits" in one_sentence(
-        bench("eval", "--source", code, "--protocol", "commits", "-c", "fixed", "--retriever", "bm25"), 2
-    )
+    refused = bench("eval", "--source", code, "--protocol", "commits", *words)
+    assert "data build CHECKOUT --commits" in one_sentence(refused, 2)
 
 
 def test_a_commit_may_have_no_message(tmp_path):

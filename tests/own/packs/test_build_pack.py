@@ -228,48 +228,12 @@ def test_links_and_odd_names(tmp_path):
     load_benchmark(pack.root, home=tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda folder: None, "is empty"),
-        (lambda folder: (folder / "a.proto").write_text("package a;\n"), "to read them: --extensions .proto"),
-        (lambda folder: (folder / "a.rb").write_text("puts 1\n"), "only commits give queries"),
-        (lambda folder: (folder / "a.py").write_bytes(b"x = '\xff'\n"), "1 not text"),
-        (lambda folder: (folder / "a.py").write_bytes(b"x = 1\0\n"), "1 not text"),
-        (lambda folder: (folder / "a.py").write_text("x = 1\n" * 1_000_000), "1 too large"),
-        (lambda folder: (folder / "a_pb2.py").write_text("x = 1\n"), "these are built files"),
-        (lambda folder: (folder / "a.py").write_text("x = 1\n"), "no task: no function in them has a body; name more"),
-        (
-            lambda folder: (folder / "a.py").write_text("def f():\n    return 1\n" * 2),
-            "no function in them has 3 to 30 non-blank lines to write (2 short); name more code",
-        ),
-        (
-            lambda folder: (folder / "a.cpp").write_text("int f(int a)\n{\n  int b = a;\n  b = ? 3;\n  return b;\n}\n"),
-            "no function in them can be one; left out: 1 syntax error; name more code",
-        ),
-        (
-            lambda folder: write_files(folder, {"a.d.ts": "export declare function f(): 1;\n", "b.min.js": "f()\n"}),
-            "no function in them has a body; name a checkout of their sources (1 built file left out)",
-        ),
-    ],
-    ids=[
-        "empty",
-        "no language",
-        "a further language",
-        "not UTF-8",
-        "binary",
-        "a million lines",
-        "generated",
-        "no function",
-        "short",
-        "broken",
-        "built",
-    ],
-)
-def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, make, says):
+@pytest.mark.parametrize("case", CASES["without tasks"])
+def test_a_source_without_tasks_is_one_sentence_and_leaves_nothing(tmp_path, case):
+    texts, says, *times = CASES["without tasks"][case]
     folder = tmp_path / "source"
     folder.mkdir()
-    make(folder)
+    write_files(folder, {name: text.encode("latin-1") * sum(times or [1]) for name, text in texts.items()})
     with pytest.raises(DatasetError) as raised:
         build(tmp_path / "packs" / "p", folder)
     assert says in str(raised.value)

@@ -7,8 +7,8 @@ this code uses. `CODE` is where the code stands in its frame.
 from pathlib import Path
 
 import pytest
-import yaml
 
+from support.cases import read_yaml
 from support.written import names, uses
 
 FOLDER = Path(__file__).with_name("binding_forms")
@@ -16,7 +16,7 @@ FOLDER = Path(__file__).with_name("binding_forms")
 
 def _frames():
     for file in sorted(FOLDER.glob("*.yaml")):
-        for frame, content in yaml.safe_load(file.read_text("utf-8")).items():
+        for frame, content in read_yaml(file).items():
             yield pytest.param(content, id=f"{file.stem} {frame}")
 
 

@@ -63,15 +63,7 @@ def test_a_chat_is_told_what_to_do(server):
     assert sent["messages"][1]["content"] == PROMPTS[0]
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        ({"status": 400}, "refuses the model or a prompt (HTTP 400"),
-        ({"status": 401}, "refuses the key in OPENAI_API_KEY (HTTP 401)"),
-        ({"raw": '{"choices": []}'}, "does not speak the completions API: choices"),
-        ({"raw": '{"choices": [{"text": 7}]}'}, "choices.0.text"),
-    ],
-)
+@pytest.mark.parametrize(("fault", "message"), CASES["wrong answers"])
 def test_what_is_wrong_is_reported_at_once(server, model, fault, message):
     """In one sentence, without the key, and without another try."""
     server.fail(fault)

@@ -5,7 +5,6 @@ import json
 import random
 import re
 import shlex
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -76,10 +75,10 @@ def test_every_row_says_what_made_it():
 
 def test_every_answer_of_the_findings_is_what_the_script_prints(monkeypatch, capsys):
     """Each interval of the six answers, as `python scripts/history_board.py answers` computes it from the tables."""
-    monkeypatch.syspath_prepend(ROOT / "scripts")
-    board = import_module("history_board")
-    monkeypatch.setattr(board, "plot", lambda *_, **__: None)
-    board.answers()
+    import history_board
+
+    monkeypatch.setattr(history_board, "plot", lambda *_, **__: None)
+    history_board.answers()
     printed = {
         tuple(abs(float(number)) for number in numbers)
         for numbers in re.findall(r"([+-][\d.]+) \[([+-][\d.]+), ([+-][\d.]+)\]", capsys.readouterr().out)

@@ -1,7 +1,6 @@
 """The script that makes the tables of data/leaderboard from stored runs, and the one that measures an update."""
 
 import csv
-import importlib
 import io
 import json
 from pathlib import Path
@@ -29,8 +28,10 @@ CHUNKERS = {
 
 
 @pytest.fixture
-def tables(tmp_path, monkeypatch):
+def tables(tmp_path):
     """The tables of five runs under two protocols: name -> rows; the second is the runs of the first protocol."""
+    from leaderboard_tables import tables as make_tables
+
     for protocol in ("body", "context"):
         for spec, (nws, mean) in CHUNKERS.items():
             mean = mean if protocol == "body" else 0.6 - mean
@@ -45,7 +46,6 @@ def tables(tmp_path, monkeypatch):
                 headline_measure="line_rprec",
                 chunk_nws={"mean": float(nws), "median": nws, "p95": nws, "max": nws},
             )
-    monkeypatch.syspath_prepend(str(SCRIPTS))
     version = {"language": "python"}
     updates = [
         {"old": version | {"fingerprint": f"o{i}"}, "new": version | {"fingerprint": f"n{i}"}, "spec": spec}
@@ -54,7 +54,7 @@ def tables(tmp_path, monkeypatch):
         for spec, more in ((AST.format(690), 0), ("fixed:max_nws=500", 30))
     ]
     runs = stored_runs(tmp_path)
-    files = importlib.import_module("leaderboard_tables").tables(runs, updates)
+    files = make_tables(runs, updates)
     rows = {name.removesuffix(".csv"): list(csv.DictReader(io.StringIO(text))) for name, text in files.items()}
     return rows, {run.metrics.chunker: run for run in runs if run.metrics.protocol == "body"}
 

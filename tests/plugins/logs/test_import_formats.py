@@ -15,8 +15,11 @@ from repoeval_bench.plugins.logs.import_log import import_run
 from repoeval_bench.runs.inspection import SOURCES
 from repoeval_bench.runs.records import QRELS, RETRIEVED
 from repoeval_bench.runs.runner import evaluate
+from support.cases import cases
 from support.command import bench, one_sentence, succeed
 from support.runs import read_text, write_rows, write_text
+
+CASES = cases(__file__)
 
 AST = "ast:max_nws=400,header=path"
 WHEN = "2026-01-01T00:00:00+00:00"
@@ -113,15 +116,7 @@ def test_any_other_name_is_read_by_its_first_character(tmp_path, name, gold):
 GRADES = {"q one": {"c a": 2, "b": 0}, "p": {"a": 1}}
 
 
-@pytest.mark.parametrize(
-    ("name", "line"),
-    [
-        ("test.tsv", "{}\t{}\t{}\r\n"),
-        ("TEST.tsv.gz", "{}\t{}\t{}\n\n"),
-        ("test.jsonl", '{{"query-id": "{}", "corpus-id": "{}", "score": {}}}\n'),
-        ("gold.jsonl", '{{"query_id": "{}", "chunk_id": "{}", "gain": {}}}\n'),
-    ],
-)
+@pytest.mark.parametrize(("name", "line"), CASES["forms"])
 def test_qrels_of_beir_are_gold(tmp_path, name, line):
     """Both forms that BEIR's and MTEB's loaders read; ids may hold blanks."""
     header = "query-id\tcorpus-id\tscore\n" if ".tsv" in name.lower() else ""
@@ -130,17 +125,7 @@ def test_qrels_of_beir_are_gold(tmp_path, name, line):
     assert judge_log({}, tmp_path / name, {}).gains == GRADES
 
 
-@pytest.mark.parametrize(
-    ("text", "part"),
-    [
-        ("", "BEIR's qrels begin with a line of query-id, corpus-id, score, separated by tabs"),
-        ("q\t0\ta\t1\n", "name TREC qrels .qrels"),
-        ("query-id\tcorpus-id\tscore\nq a 1\n", "gold.tsv:2: a line has query-id, corpus-id, score"),
-        ("query-id\tcorpus-id\tscore\n\ta\t1\n", "gold.tsv:2: a line has"),
-        ("query-id\tcorpus-id\tscore\nq\ta\tone\n", "gold.tsv:2: the gain 'one' is not a number"),
-        ("query-id\tcorpus-id\tscore\nq\ta\t1\nq\ta\t1\n", "gold.tsv:3: 'a' appears twice in query 'q'"),
-    ],
-)
+@pytest.mark.parametrize(("text", "part"), CASES["broken lines"])
 def test_a_broken_line_of_beir_is_named(tmp_path, text, part):
     (tmp_path / "gold.tsv").write_text(text)
     with pytest.raises(MetricError, match=re.escape(part)):

@@ -7,8 +7,11 @@ import pytest
 from plugins.logs.made_logs import log_row
 from repoeval_bench.core.errors import ResultError, UsageError
 from repoeval_bench.plugins.logs.import_log import import_run
+from support.cases import cases
 from support.command import bench, json_of, one_sentence
 from support.runs import write_rows
+
+CASES = cases(__file__)
 
 N = 4
 
@@ -37,16 +40,7 @@ def chunks(spelling, **more):
 
 @pytest.mark.parametrize("lines", [(0, 5), None])
 @pytest.mark.parametrize("with_corpus", [False, True])
-@pytest.mark.parametrize(
-    ("gold", "log"),
-    [
-        ("pkg/m{}.py", "repos/77/pkg/m{}.py"),
-        ("./r/a{}.py", "r/a{}.py"),
-        ("r/a{}.py", r"r\a{}.py"),
-        ("r/A{}.py", "r/a{}.py"),
-        ("r/a{}.py", "s/b{}.py"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "log"), CASES["files"])
 def test_files_of_other_names_are_refused_with_one_of_each(tmp_path, gold, log, with_corpus, lines):
     other = "corpus" if with_corpus else "log"
     rows = [place(gold.format(i), lines) for i in range(N)]
@@ -56,16 +50,7 @@ def test_files_of_other_names_are_refused_with_one_of_each(tmp_path, gold, log, 
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize(
-    ("gold", "ranked", "corpus", "message"),
-    [
-        (["zz", "yy"], ["a", "b"], None, "gold and log share no chunk id: the gold has 'yy', the log has 'a'"),
-        (["x/A", "x/B"], ["b", "a"], None, "the gold has 'x/A', the log has 'a'"),
-        (["zz"], [None], None, "the gold has 'zz', the log has none"),
-        (["zz"], ["a"], ["a", "b"], "gold and corpus share no chunk id: the gold has 'zz', the corpus has 'a'"),
-        (["zz"], ["a"], ["zz"], "corpus and log share no chunk id: the corpus has 'zz', the log has 'a'"),
-    ],
-)
+@pytest.mark.parametrize(("gold", "ranked", "corpus", "message"), CASES["chunk ids"])
 def test_chunk_ids_of_other_names_are_refused_with_one_of_each(tmp_path, gold, ranked, corpus, message):
     ranked = [{"chunk_id": name} if name else None for name in ranked]
     corpus = [{"chunk_id": name, "file": "r/a.py"} for name in corpus] if corpus else None

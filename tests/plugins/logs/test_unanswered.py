@@ -6,8 +6,11 @@ from plugins.logs.made_logs import chunks, log_row
 from repoeval_bench.report.scores import unanswered_notes
 from repoeval_bench.report.verdict import verdict
 from repoeval_bench.runs.naming import find_run
+from support.cases import cases
 from support.command import bench, json_of, succeed
 from support.runs import write_rows
+
+CASES = cases(__file__)
 
 N, LOST = 40, 10
 LACKING = "10 of 40 queries are not in the log and score 0"
@@ -36,17 +39,7 @@ def one_line(text):
     return " ".join(text.split())
 
 
-COMMANDS = {
-    "compare": ("compare", "whole", "partial"),
-    "compare --details": ("compare", "whole", "partial", "--details"),
-    "compare --json": ("compare", "whole", "partial", "--json"),
-    "with a baseline": ("compare", "whole", "partial", "--baseline", "partial", "--json"),
-    "runs": ("runs",),
-    "runs --json": ("runs", "--json"),
-    "export markdown": ("export", "runs", "whole", "partial"),
-    "export latex": ("export", "runs", "whole", "partial", "--format", "latex"),
-    "export a table for a paper": ("export", "runs", "whole", "partial", "-m", "mrr"),
-}
+COMMANDS = CASES["commands"]
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=COMMANDS)

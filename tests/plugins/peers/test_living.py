@@ -11,27 +11,11 @@ from repoeval_bench.chunkers.registry import make_chunker
 from repoeval_bench.chunkers.tools.sizes import match_size
 from repoeval_bench.core.errors import LanguageError
 from repoeval_bench.core.source import SourceFile, count_nws
+from support.cases import cases
 
 ROOT = Path(__file__).resolve().parents[3]
-CLASS = '''import os
-
-class Box:
-    """A box."""
-
-    size = 1
-
-    def open(self):
-        return self.size
-
-    @property
-    def lid(self):
-        """Its lid."""
-        return os.name
-'''
-METHODS = [
-    "    def open(self):\n        return self.size\n",
-    '    @property\n    def lid(self):\n        """Its lid."""\n        return os.name\n',
-]
+CASES = cases(__file__)
+CLASS = CASES["class"]
 NUMBERED = "".join(f"x = {i % 10}\n" for i in range(50))
 
 
@@ -59,22 +43,9 @@ def test_grepai_loses_nothing_and_repeats_what_it_says(text, size, overlap):
 @pytest.mark.parametrize(
     ("spec", "text", "cut"),
     [
-        # grepai ends at the last line end and goes back by the overlap, in the middle of a line where there is none.
-        (
-            "grepai:chunk_size=12,chunk_overlap=2",
-            "aaaa\nbbbb\ncccc\ndddd\n",
-            ["aaaa\nbbbb\n", "b\ncccc\ndddd\n", "d\n"],
-        ),
-        ("grepai:chunk_size=3,chunk_overlap=0", "abcdefg", ["abc", "def", "g"]),
-        # An overlap that begins within the first character.
-        ("grepai:chunk_size=60,chunk_overlap=15", "\u2028a" + "b" * 13, ["\u2028a" + "b" * 13]),
-        ("grepai", " \n\n", []),
-        # ck gives definitions with the nested ones, and the gaps.
-        ("ck", CLASS, ["import os\n\n", CLASS[CLASS.index("class") :], *METHODS]),
-        # It cuts what is large into windows that overlap by a fifth of the size.
+        *CASES["rules"],
+        # ck cuts what is large into windows that overlap by a fifth of the size.
         ("ck:chunk_size=100", NUMBERED, [NUMBERED[i : i + 90] for i in (0, 70, 140, 210)]),
-        # Continue takes a file that fits whole.
-        ("continue", CLASS, [CLASS]),
     ],
 )
 def test_rules_by_hand(spec, text, cut):
