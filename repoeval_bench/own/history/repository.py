@@ -4,10 +4,9 @@ git is not started and nothing is fetched, so a shallow or partial clone is read
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache, partial
@@ -37,9 +36,6 @@ _LAST_TIME = 253_402_300_799
 """The end of the year 9999, and of Python's calendar."""
 
 _CACHED_TREES, _CACHED_BLOBS = 200, 32
-
-_COMMIT = 1
-"""The number of git's type of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,41 +196,24 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its tag, branch or id; else a UsageError."""
-        if named := self._referred(text):
-            return named.time
+        """The time of a commit by its tag, branch or id, or of a date (`2024-03-01`); else a UsageError.
+
+        A tag or branch may look like a date, `20240301`.
+        """
+        from dulwich.objectspec import AmbiguousShortId, parse_commit
+        from dulwich.refs import DiskRefsContainer
+        from dulwich.repo import BaseRepo
+
+        with suppress(KeyError, ValueError, AmbiguousShortId):
+            return parse_commit(BaseRepo(self._store, DiskRefsContainer(self._common)), text).commit_time
         try:
             day = date.fromisoformat(text)
-        except ValueError:
-            return self._named(text).time
-        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-
-    def _referred(self, text: str) -> Commit | None:
-        """The commit of a tag or branch. Either may look like a date, `20240301`."""
-        from dulwich.object_store import peel_sha
-        from dulwich.refs import DiskRefsContainer
-
-        refs = DiskRefsContainer(self._common)
-        for prefix in ("refs/tags/", "refs/heads/", "refs/remotes/"):
-            _, object_id = refs.follow(f"{prefix}{text}".encode())  # type: ignore[arg-type]
-            if object_id is None:
-                continue
-            try:
-                return self.commit(peel_sha(self._store, object_id)[1].id.decode())
-            except KeyError as error:
-                raise UsageError(
-                    f"the commit of {text} is not in this clone of {self.name}; fetch it, or name a date"
-                ) from error
-        return None
-
-    def _named(self, text: str) -> Commit:
-        ids = self._store.iter_prefix(text.encode()) if re.fullmatch("[0-9a-f]{4,64}", text) else ()
-        commits = {one.decode() for one in ids if self._store.get_raw(one)[0] == _COMMIT}
-        if len(commits) != 1:
+        except ValueError as error:
             raise UsageError(
-                f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id, a tag or a branch"
-            )
-        return self.commit(commits.pop())
+                f"{text!r} is neither a date nor a commit that this clone of {self.name} has; write 2024-03-01, an id, "
+                "a tag or a branch, or fetch its commit"
+            ) from error
+        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
     def _root(self, tree: str) -> str | None:
         """The tree of `prefix` in a root tree."""
@@ -274,7 +253,7 @@ class History:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
             raise self._broken(object_id) from error
-        if number != {"commit": _COMMIT, "tree": 2, "blob": 3}[kind]:
+        if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
             raise self._broken(object_id)
         return raw
 

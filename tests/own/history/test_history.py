@@ -189,7 +189,7 @@ def test_a_tag_wins_over_a_date_and_may_lack_its_commit(tmp_path):
     (tags / "lost").write_text("1" * 40 + "\n")
     with history_of(story.folder) as history:
         assert history.time_of("20231117") == history.commit(story.ids[30]).time
-        with pytest.raises(UsageError, match="is not in this clone of tagged; fetch it"):
+        with pytest.raises(UsageError, match="nor a commit that this clone of tagged has"):
             history.time_of("lost")
 
 
