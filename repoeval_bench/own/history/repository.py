@@ -163,15 +163,12 @@ class History:
 
     def changes_of(self, commit: Commit) -> list[FileChange]:
         """Return the files in which a commit differs from its first parent; MissingObjectError if one is not here."""
-        return self.changes(self.commit(commit.parents[0]).tree, commit.tree)
-
-    def changes(self, before: str | None, after: str) -> list[FileChange]:
-        """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
+        trees = (self._root(one.tree) for one in (self.commit(commit.parents[0]), commit))
+        return list(self._changes(*trees, ""))
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
-        return {path: after for path, _, after in self.changes(None, tree) if after}
+        return {path: after for path, _, after in self._changes(None, self._root(tree), "") if after}
 
     def lacks_code(self, tree: str) -> bool:
         """Return whether a partial clone lacks the content of a file of code of a root tree."""
@@ -225,6 +222,7 @@ class History:
         return here
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
+        """The files below a folder that differ in two trees (None: the empty one), without links and submodules."""
         if before == after:  # most subtrees are equal, and neither is read
             return
         trees = [frozenset() if tree is None else self._entries(tree) for tree in (before, after)]

@@ -138,7 +138,7 @@ def test_gold_is_the_lines_of_the_base_that_were_changed(result, story):
         assert whole.lines.end <= files[task.file].n_lines
         with history_of(story.folder) as history:
             commit = history.commit(task.change.commit)
-            (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            (change,) = history.changes_of(commit)
             gone = history.blob(change.before).decode().splitlines()
         assert files[task.file].line_text(exact.lines).rstrip("\n") in gone
 
@@ -221,7 +221,7 @@ def test_what_a_partial_clone_lacks_is_counted(tmp_path):
     story = write(tmp_path / "partial.git")
     with history_of(story.folder) as history:
         commit = history.commit(story.ids[-5])
-        (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+        (change,) = history.changes_of(commit)
     story.drop(change.before)
     with history_of(story.folder) as history:
         with pytest.raises(MissingObjectError):
