@@ -562,15 +562,9 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
                     continue
             lines[number] = holder.lines
         if lines:
-            gold = _gold(lines)
-            golds[key] = gold if version.language else gold._replace(definitions=())
+            golds[key] = FoundGold(
+                lines=tuple(LineSpan(max(line - AROUND, 0), line + AROUND + 1).common(lines[line]) for line in lines),
+                exact=tuple(LineSpan(line, line + 1) for line in lines),
+                definitions=tuple(dict.fromkeys(lines.values())) if version.language else (),
+            )
     return golds
-
-
-def _gold(lines: Mapping[int, LineSpan]) -> FoundGold:
-    around = [
-        LineSpan(max(line - AROUND, whole.start), min(line + AROUND + 1, whole.end)) for line, whole in lines.items()
-    ]
-    return FoundGold(
-        tuple(around), tuple(LineSpan(line, line + 1) for line in lines), tuple(dict.fromkeys(lines.values()))
-    )

@@ -79,7 +79,10 @@ class History:
         self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
         self._common, self._store = common, open_objects(common, head)
         self._id_bytes = len(head) // 2
-        self._shallow = _shallow(common)
+        self._shallow: frozenset[str] = frozenset()
+        """The commits whose parents a shallow clone lacks."""
+        with suppress(FileNotFoundError):
+            self._shallow = frozenset((common / "shallow").read_text("ascii").split())
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
         self.blob = lru_cache(_CACHED_BLOBS)(partial(self._raw, kind="blob"))
@@ -163,8 +166,8 @@ class History:
 
     def changes_of(self, commit: Commit) -> list[FileChange]:
         """Return the files in which a commit differs from its first parent; MissingObjectError if one is not here."""
-        trees = (self._root(one.tree) for one in (self.commit(commit.parents[0]), commit))
-        return list(self._changes(*trees, ""))
+        before = self._root(self.commit(commit.parents[0]).tree)
+        return list(self._changes(before, self._root(commit.tree), ""))
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
@@ -202,7 +205,8 @@ class History:
         from dulwich.repo import BaseRepo
 
         with suppress(KeyError, ValueError, AmbiguousShortId):
-            return parse_commit(BaseRepo(self._store, DiskRefsContainer(self._common)), text).commit_time
+            commit = parse_commit(BaseRepo(self._store, DiskRefsContainer(self._common)), text)
+            return int(commit.commit_time)
         try:
             day = date.fromisoformat(text)
         except ValueError as error:
@@ -268,14 +272,6 @@ def _decoded(raw: bytes | None, encoding: bytes | None) -> str:
         return text.decode((encoding or b"utf-8").decode("ascii"), "replace")
     except (LookupError, ValueError):
         return text.decode("utf-8", "replace")
-
-
-def _shallow(common: Path) -> frozenset[str]:
-    """The commits whose parents a shallow clone lacks."""
-    try:
-        return frozenset((common / "shallow").read_text("ascii").split())
-    except FileNotFoundError:
-        return frozenset()
 
 
 @contextmanager
