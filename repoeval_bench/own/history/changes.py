@@ -13,6 +13,7 @@ from difflib import Match, SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import inf
+from operator import eq
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -265,12 +266,8 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     """
     old, new = before.splitlines(), after.splitlines()
     whole = old, new
-    start, shortest = 0, min(len(old), len(new))
-    while start < shortest and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < shortest - start and old[-1 - end] == new[-1 - end]:
-        end += 1
+    start = [*map(eq, old, new), False].index(False)
+    end = [*map(eq, reversed(old[start:]), reversed(new[start:])), False].index(False)
     old, new = old[start : len(old) - end], new[start : len(new) - end]
     # Cheaper than a comparison: lines that one text has more often than the other.
     counted = Counter(old), Counter(new)
@@ -565,15 +562,9 @@ def find_gold(raw: bytes, path: str, changes: Mapping[str, ChangedFile]) -> dict
                     continue
             lines[number] = holder.lines
         if lines:
-            gold = _gold(lines)
-            golds[key] = gold if version.language else gold._replace(definitions=())
+            golds[key] = FoundGold(
+                lines=tuple(LineSpan(max(line - AROUND, 0), line + AROUND + 1).common(lines[line]) for line in lines),
+                exact=tuple(LineSpan(line, line + 1) for line in lines),
+                definitions=tuple(dict.fromkeys(lines.values())) if version.language else (),
+            )
     return golds
-
-
-def _gold(lines: Mapping[int, LineSpan]) -> FoundGold:
-    around = [
-        LineSpan(max(line - AROUND, whole.start), min(line + AROUND + 1, whole.end)) for line, whole in lines.items()
-    ]
-    return FoundGold(
-        tuple(around), tuple(LineSpan(line, line + 1) for line in lines), tuple(dict.fromkeys(lines.values()))
-    )

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from repoeval_bench.core.benchmark import AskedCommit, Task
 from repoeval_bench.core.progress import progress
-from repoeval_bench.core.spans import Gold, LineSpan, Place, join
+from repoeval_bench.core.spans import Place, join
 from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
@@ -552,7 +552,7 @@ def _windows(name: str, drafts: Iterable[_Draft]) -> tuple[Window, ...]:
 
 def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
     question, commit, change = match.question, match.question.commit, match.question.change
-    golds = [_gold(f"{repo}/{match.path}", spans) for spans in match.gold]
+    golds = [join(Place(f"{repo}/{match.path}", span) for span in spans) for spans in match.gold]
     return Task.asking(
         f"{repo}/{commit.id[:12]}",
         question_of(question.subject),
@@ -571,7 +571,3 @@ def _task(repo: str, base: Commit, match: _Match, author: int) -> Task:
             definitions=golds[2],
         ),
     )
-
-
-def _gold(file: str, spans: Iterable[LineSpan]) -> Gold:
-    return join(Place(file, span) for span in spans)

@@ -4,10 +4,9 @@ git is not started and nothing is fetched, so a shallow or partial clone is read
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from functools import cached_property, lru_cache, partial
@@ -37,9 +36,6 @@ _LAST_TIME = 253_402_300_799
 """The end of the year 9999, and of Python's calendar."""
 
 _CACHED_TREES, _CACHED_BLOBS = 200, 32
-
-_COMMIT = 1
-"""The number of git's type of objects."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +79,10 @@ class History:
         self.name, self.head, self.prefix, self._extensions = name, head, prefix, extensions
         self._common, self._store = common, open_objects(common, head)
         self._id_bytes = len(head) // 2
-        self._shallow = _shallow(common)
+        self._shallow: frozenset[str] = frozenset()
+        """The commits whose parents a shallow clone lacks."""
+        with suppress(FileNotFoundError):
+            self._shallow = frozenset((common / "shallow").read_text("ascii").split())
         self.commit = lru_cache(MAX_COMMITS)(self._read_commit)
         self._entries = lru_cache(_CACHED_TREES)(self._read_tree)
         self.blob = lru_cache(_CACHED_BLOBS)(partial(self._raw, kind="blob"))
@@ -167,15 +166,12 @@ class History:
 
     def changes_of(self, commit: Commit) -> list[FileChange]:
         """Return the files in which a commit differs from its first parent; MissingObjectError if one is not here."""
-        return self.changes(self.commit(commit.parents[0]).tree, commit.tree)
-
-    def changes(self, before: str | None, after: str) -> list[FileChange]:
-        """The files that differ between two root trees (None: the empty one), without links and submodules."""
-        return list(self._changes(self._root(before) if before else None, self._root(after), ""))
+        before = self._root(self.commit(commit.parents[0]).tree)
+        return list(self._changes(before, self._root(commit.tree), ""))
 
     def files(self, tree: str) -> dict[str, str]:
         """Path -> id of the content, of the regular files of a root tree."""
-        return {path: after for path, _, after in self.changes(None, tree) if after}
+        return {path: after for path, _, after in self._changes(None, self._root(tree), "") if after}
 
     def lacks_code(self, tree: str) -> bool:
         """Return whether a partial clone lacks the content of a file of code of a root tree."""
@@ -200,41 +196,25 @@ class History:
         return endings_beside(paths, self._extensions)
 
     def time_of(self, text: str) -> int:
-        """The time of a date (`2024-03-01`), or of a commit by its tag, branch or id; else a UsageError."""
-        if named := self._referred(text):
-            return named.time
+        """The time of a commit by its tag, branch or id, or of a date (`2024-03-01`); else a UsageError.
+
+        A tag or branch may look like a date, `20240301`.
+        """
+        from dulwich.objectspec import AmbiguousShortId, parse_commit
+        from dulwich.refs import DiskRefsContainer
+        from dulwich.repo import BaseRepo
+
+        with suppress(KeyError, ValueError, AmbiguousShortId):
+            commit = parse_commit(BaseRepo(self._store, DiskRefsContainer(self._common)), text)
+            return int(commit.commit_time)
         try:
             day = date.fromisoformat(text)
-        except ValueError:
-            return self._named(text).time
-        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
-
-    def _referred(self, text: str) -> Commit | None:
-        """The commit of a tag or branch. Either may look like a date, `20240301`."""
-        from dulwich.object_store import peel_sha
-        from dulwich.refs import DiskRefsContainer
-
-        refs = DiskRefsContainer(self._common)
-        for prefix in ("refs/tags/", "refs/heads/", "refs/remotes/"):
-            _, object_id = refs.follow(f"{prefix}{text}".encode())  # type: ignore[arg-type]
-            if object_id is None:
-                continue
-            try:
-                return self.commit(peel_sha(self._store, object_id)[1].id.decode())
-            except KeyError as error:
-                raise UsageError(
-                    f"the commit of {text} is not in this clone of {self.name}; fetch it, or name a date"
-                ) from error
-        return None
-
-    def _named(self, text: str) -> Commit:
-        ids = self._store.iter_prefix(text.encode()) if re.fullmatch("[0-9a-f]{4,64}", text) else ()
-        commits = {one.decode() for one in ids if self._store.get_raw(one)[0] == _COMMIT}
-        if len(commits) != 1:
+        except ValueError as error:
             raise UsageError(
-                f"{text!r} is neither a date nor a commit of {self.name}; write 2024-03-01, an id, a tag or a branch"
-            )
-        return self.commit(commits.pop())
+                f"{text!r} is neither a date nor a commit that this clone of {self.name} has; write 2024-03-01, an id, "
+                "a tag or a branch, or fetch its commit"
+            ) from error
+        return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp())
 
     def _root(self, tree: str) -> str | None:
         """The tree of `prefix` in a root tree."""
@@ -246,6 +226,7 @@ class History:
         return here
 
     def _changes(self, before: str | None, after: str | None, prefix: str) -> Iterator[FileChange]:
+        """The files below a folder that differ in two trees (None: the empty one), without links and submodules."""
         if before == after:  # most subtrees are equal, and neither is read
             return
         trees = [frozenset() if tree is None else self._entries(tree) for tree in (before, after)]
@@ -274,7 +255,7 @@ class History:
             raise MissingObjectError(object_id) from error
         except Exception as error:  # a broken file can fail anywhere in the library
             raise self._broken(object_id) from error
-        if number != {"commit": _COMMIT, "tree": 2, "blob": 3}[kind]:
+        if number != {"commit": 1, "tree": 2, "blob": 3}[kind]:
             raise self._broken(object_id)
         return raw
 
@@ -291,14 +272,6 @@ def _decoded(raw: bytes | None, encoding: bytes | None) -> str:
         return text.decode((encoding or b"utf-8").decode("ascii"), "replace")
     except (LookupError, ValueError):
         return text.decode("utf-8", "replace")
-
-
-def _shallow(common: Path) -> frozenset[str]:
-    """The commits whose parents a shallow clone lacks."""
-    try:
-        return frozenset((common / "shallow").read_text("ascii").split())
-    except FileNotFoundError:
-        return frozenset()
 
 
 @contextmanager

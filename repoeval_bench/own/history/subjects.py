@@ -107,19 +107,15 @@ def refusal(subject: str, author: str) -> str | None:
     words = [word for word in question.split() if any(char.isalpha() for char in word)]
     if len(words) < LEAST:
         return FEW_WORDS
-    return None if _has_object(question) else NO_OBJECT
+    names = re.findall(r"[^\W\d]\w*", question)
+    has_object = any(len(name) > 1 and name.lower() not in chores["empty_words"] for name in names)
+    return None if has_object else NO_OBJECT
 
 
 def _is_type(prefix: re.Match[str]) -> bool:
     """Return whether a prefix is a type of commit, and not the part of the code that it concerns."""
     kind = prefix["type"].lower()
     return bool(prefix["scope"] or prefix["version"]) or kind in _TYPES or kind in _chores()["prefixes"]
-
-
-def _has_object(question: str) -> bool:
-    """Return whether a word names something in particular."""
-    empty = _chores()["empty_words"]
-    return any(len(word) > 1 and word.lower() not in empty for word in re.findall(r"[^\W\d]\w*", question))
 
 
 _WORDS = ("prefixes", "empty_words")

@@ -171,12 +171,10 @@ class _Building:
         self._request = request
         self._folder = folder
         self._sources: dict[str, PackSource] = {}
-        self._orders: list[sampling.Order] = []
-        self._orders_of_tests: list[sampling.Order] = []
-        self._candidates = 0
-        self._skipped: Counter[str] = Counter()
-        self._skipped_in_tests: Counter[str] = Counter()
-        self._asks_tests = request.ask_tests
+        # Of tests that are to make no tasks (True), and of all other code.
+        self._orders: dict[bool, list[sampling.Order]] = {False: [], True: []}
+        self._candidates, self._candidates_in_tests = 0, 0
+        self._skipped: dict[bool, Counter[str]] = {False: Counter(), True: Counter()}
         self._hashes: list[str] = []
         self._indexes: dict[str, Path] = {}
         self._beside: set[str] = set()
@@ -190,7 +188,8 @@ class _Building:
             name, number = f"{origin.name}_{number}", number + 1
         gathered = Gathered()
         # More than can be drawn are kept, because near-duplicates are passed over.
-        order, of_tests = (sampling.Order(self._request.seed, name, 10 * self._request.tasks) for _ in range(2))
+        for orders in self._orders.values():
+            orders.append(sampling.Order(self._request.seed, name, 10 * self._request.tasks))
         with progress(desc=f"read {name}", unit="files", total=len(origin.paths)) as bar:
             for taken in gather(origin, self._request.languages, gathered, self._request.extensions or ()):
                 self._hashes.append(write_code(self._folder, name, taken))
@@ -199,13 +198,10 @@ class _Building:
                     continue
                 functions, skipped = examine(taken.file, taken.language)
                 self._candidates += len(functions)
-                if not self._asks_tests and is_test(taken.path):
-                    self._skipped[OF_TESTS] += len(functions)
-                    self._skipped_in_tests.update(skipped)
-                    of_tests.add(functions)
-                    continue
-                self._skipped.update(skipped)
-                order.add(functions)
+                apart = not self._request.ask_tests and is_test(taken.path)
+                self._candidates_in_tests += len(functions) * apart
+                self._skipped[apart].update(skipped)
+                self._orders[apart][-1].add(functions)
         if not gathered.files:
             raise NoDataError(no_code(origin, gathered, self._request.languages))
         self._beside |= gathered.beside
@@ -214,20 +210,18 @@ class _Building:
             self._indexes[name] = Path(self._request.scip[len(self._sources)])
             facts["scip_sha256"] = hashlib.sha256(self._indexes[name].read_bytes()).hexdigest()
         self._sources[name] = packed_source(name, gathered, facts)
-        self._orders.append(order)
-        self._orders_of_tests.append(of_tests)
         return "\n".join(filter(None, [f"{name}: {gathered.summary}", gathered.unread_note]))
 
     def finish(self) -> PackFile:
         """Draw the tasks, of tests if nothing else has some; write them and the manifest."""
-        tasks = self._draw(self._orders)
-        if not tasks and self._skipped.pop(OF_TESTS, 0):
-            self._asks_tests = True
-            self._skipped.update(self._skipped_in_tests)
-            tasks = self._draw(self._orders_of_tests)
+        skipped, tasks = self._skipped[False], self._draw(self._orders[False])
+        only_tests = not tasks and self._candidates_in_tests > 0
+        if only_tests:
+            skipped.update(self._skipped[True])
+            tasks = self._draw(self._orders[True])
         if not tasks:
             built = [*self._sources.values()]
-            raise NoTaskError(no_task(self._skipped, built), built)
+            raise NoTaskError(no_task(skipped, built), built)
         path = self._folder / "tasks" / TaskSet(FUNCTION.name, sampling.CONTEXT, sampling.TOKENIZER).task_file
         write_plain(path, dump_tasks(tasks))
         counted = None
@@ -240,8 +234,8 @@ class _Building:
         level = PackLevel(
             tasks=len(tasks),
             candidates=self._candidates,
-            left_out={reason: self._skipped[reason] for reason in LEFT_OUT}
-            | ({} if self._asks_tests else {OF_TESTS: self._skipped[OF_TESTS]}),
+            left_out={reason: skipped[reason] for reason in LEFT_OUT}
+            | ({} if self._request.ask_tests or only_tests else {OF_TESTS: self._candidates_in_tests}),
             uses=counted,
         )
         sources, others = [*self._sources.values()], len(self._sources) - 1
@@ -260,7 +254,7 @@ class _Building:
                 break
             file = _read(self._folder / TREE, repositories[position], candidate.path)
             if not distinct.admits(sampling.tokens_of(file.line_text(candidate.target_span))):
-                self._skipped[NEAR_DUPLICATE] += 1
+                self._skipped[False][NEAR_DUPLICATE] += 1
                 continue
             shown = sampling.prompt_lines(file, candidate.target_span.start)
             task_id = f"{file.repo}/{len(tasks)}"

@@ -124,21 +124,16 @@ def _documented(file: SourceFile) -> tuple[_Documented, ...]:
         alone = not definition.doc.lines.overlaps(definition.header) and not definition.doc.followed
         is_all = alone and definition.doc.lines == definition.body
         has_code = definition.body is not None and not definition.declaration and not is_all
+        question = first_paragraph(definition.doc.text) if alone and has_code else ""
         documented.append(
             _Documented(
-                question=_question(definition.doc.text) if alone and has_code else "",
+                question=question if count_words(question) >= LEAST else "",
                 gold=gold,
                 doc=definition.doc.lines if alone else LineSpan(0, 0),
                 has_code=has_code,
             )
         )
     return tuple(documented)
-
-
-def _question(text: str) -> str:
-    """The first paragraph of a docstring; "" with too few words."""
-    question = first_paragraph(text)
-    return question if count_words(question) >= LEAST else ""
 
 
 def count_words(question: str) -> int:

@@ -15,6 +15,7 @@ from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.core.uses import CodeDefinition
 from repoeval_bench.own.references.script_trees import is_parameter
 from repoeval_bench.own.references.script_types import ScriptTypes
+from repoeval_bench.own.references.static_nodes import called_with
 from repoeval_bench.own.references.tree_names import (
     IDENTIFIERS,
     ResolvedName,
@@ -23,7 +24,6 @@ from repoeval_bench.own.references.tree_names import (
     receiver_of,
     text_of,
 )
-from repoeval_bench.own.references.type_nodes import called_with
 from repoeval_bench.own.references.visible_names import VisibleNames
 
 if TYPE_CHECKING:

@@ -52,12 +52,10 @@ class LocalScopes:
     def __init__(self, parent: Callable[[Node], Node | None]) -> None:
         self._parent = parent
         self._scopes: dict[Node, _Scope] = {}
-        self._nearest: dict[Node, tuple[Node, Node] | None] = {}
 
     def clear(self) -> None:
         """Forget the scopes: nodes keep their trees in memory."""
         self._scopes.clear()
-        self._nearest.clear()
 
     def at(self, rules: LanguageRules, node: Node, name: str) -> tuple[Sequence[Bound], bool]:
         """Return the nearest bindings of a name that hold at a node, and whether the node binds a name or is a label.
@@ -100,20 +98,11 @@ class LocalScopes:
             nearest = self._above(rules, nearest[0])
 
     def _above(self, rules: LanguageRules, node: Node) -> tuple[Node, Node] | None:
-        """Return the nearest scope above a node, and its child above the node, searched for once for each node."""
-        passed: list[Node] = []
-        inner, nearest = node, None
-        while inner not in self._nearest:
-            passed.append(inner)
-            above = self._parent(inner)
-            if above is None or (above.type in rules.forms.scopes and not rules.opens(above)):
-                nearest = (above, inner) if above is not None else None
-                break
-            inner = above
-        else:
-            nearest = self._nearest[inner]
-        self._nearest.update(dict.fromkeys(passed, nearest))
-        return nearest
+        """Return the nearest scope above a node, and its child above the node."""
+        inner, above = node, self._parent(node)
+        while above is not None and (above.type not in rules.forms.scopes or rules.opens(above)):
+            inner, above = above, self._parent(above)
+        return (above, inner) if above is not None else None
 
 
 def _is_closed(scope: _Scope, holder: Node, inner: Node) -> bool:

@@ -92,10 +92,6 @@ class Modules:
         path = self._by_package.get(package.path)
         return self.of_file(path) if path else None
 
-    def attribute(self, package: Package, name: str) -> Target | None:
-        """Return what an attribute of a module denotes: a name bound in it, or a module in its folder; else None."""
-        return self._attribute(package, name, {})
-
     def lookup(self, name: str, scope: Scope) -> tuple[Target, ...]:
         """Return what a name denotes in a scope, by Python's rules: several targets if several imports bind it."""
         around: Scope | None = scope
@@ -117,7 +113,7 @@ class Modules:
         for star in reversed(scope.stars):
             target = self._follow(star, scope, tried)
             if isinstance(target, Package) and self._exports_name(target, name):
-                exported = self._attribute(target, name, tried)
+                exported = self.attribute(target, name, tried)
                 if exported is not None:
                     return (exported,)
         return ()
@@ -130,7 +126,9 @@ class Modules:
         names, is_complete = self._listed[module] if module is not None else (frozenset(), False)
         return name in names or (not is_complete and not name.startswith("_"))
 
-    def _attribute(self, package: Package, name: str, tried: _Tried) -> Target | None:
+    def attribute(self, package: Package, name: str, tried: _Tried | None = None) -> Target | None:
+        """Return what an attribute of a module denotes: a name bound in it, or a module in its folder; else None."""
+        tried = {} if tried is None else tried
         if (package, name) not in tried:  # many imports may lead to one module
             tried[package, name] = None
             module, inner = self.module(package), Package(f"{package.path}/{name}".lstrip("/"))
@@ -146,7 +144,7 @@ class Modules:
         package = self.find(imported.module, imported.level, scope.module.file.path)
         if isinstance(package, Outside) or imported.name in (None, "*"):
             return package
-        return self._attribute(package, imported.name or "", tried) or Outside()
+        return self.attribute(package, imported.name or "", tried) or Outside()
 
     def find(self, module: str, level: int, importer: str) -> Package | Outside:
         """The module that an import statement names, seen from the file `importer`."""

@@ -255,7 +255,9 @@ class ScriptTypes:
         members = [member for member in members if bool(children(member.node, "static")) == static] or members
         by_position = {}
         for member in members:
-            for file, binding in self._named(member.path, _valued(member.node)) or [(member.path, member.node)]:
+            # `{ f }` and `{ f: f }` have the value `f`.
+            value = child(member.node, "value") if member.node.type == "pair" else member.node
+            for file, binding in self._named(member.path, value) or [(member.path, member.node)]:
                 name = name_of(binding)
                 by_position[file, name.start_byte] = file, name
         return [*by_position.values()]
@@ -364,11 +366,6 @@ class ScriptTypes:
             is_async = function is not None and any(token.type == "async" for token in function.children)
             for result in self.of(path, child(function, "return_type")):
                 yield from self._promised(result) if is_async else [result]
-
-
-def _valued(member: Node) -> Node | None:
-    """Return what a key of an object has as its value: `{ f }` and `{ f: f }` have `f`."""
-    return child(member, "value") if member.type == "pair" else member
 
 
 def _parts(node: Node) -> list[Node | None]:

@@ -15,19 +15,21 @@ from repoeval_bench.core.grammars.grammar import child
 from repoeval_bench.core.spans import LineSpan
 from repoeval_bench.own.references.language_rules import CALLED, Answer, Located, Names, may_take, plain_type, types_of
 from repoeval_bench.own.references.languages import NODES
-from repoeval_bench.own.references.static_bindings import Step, binding_of, case_of
-from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
-from repoeval_bench.own.references.type_nodes import (
+from repoeval_bench.own.references.static_nodes import (
+    Step,
     arguments_of,
     arguments_to,
     arity_of,
     bare_type,
+    binding_of,
     called_with,
     callee_of,
+    case_of,
     count_of,
     head_of,
     qualified_parts,
 )
+from repoeval_bench.own.references.tree_names import first_leaf, receiver_of, text_of
 
 if TYPE_CHECKING:
     from tree_sitter import Node

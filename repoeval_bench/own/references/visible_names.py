@@ -224,7 +224,7 @@ class VisibleNames:
             if any(one.original is None and one.files for one in named):
                 return (), None  # a module
             outside = outside or any(not one.files for one in named)
-            imported = dict.fromkeys(located for one in named if one.files for located in self._imported(one, rules))
+            imported = dict.fromkeys(located for one in named if one.files for located in self._imported(path, one))
             if any(one.files for one in named):
                 sure = rules.sure([*imported]) if not outside else ()
                 return sure, None if sure else "unknown"
@@ -243,7 +243,7 @@ class VisibleNames:
         own = [located for located in top if located[1].form != "impl"]
         after = [top] if len(own) < len(top) else []
         groups: Iterable[Sequence[Located]] = chain(
-            [own], (self._in_files(files, name, rules) for files in visible), after
+            [own], (self.in_files(path, files, name, None) for files in visible), after
         )
         groups = map(_types, groups) if is_type else groups
         every = [*groups] if spaces else []
@@ -327,40 +327,41 @@ class VisibleNames:
             seen.update(reach)
             yield reach
 
-    def _in_files(
+    def in_files(
         self,
+        path: str,
         files: Sequence[str],
         name: str,
-        rules: LanguageRules,
-        tried: _Tried | None = None,
+        within: tuple[str, ...] | None = (),
         *,
-        within: tuple[str, ...] | None = None,
+        tried: _Tried | None = None,
     ) -> list[Located]:
-        """Return the definitions of a name at the top level of files, re-exports included.
+        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included.
 
         `within` is the module inside the files; () for none, None for any.
         """
+        rules = self.rules(path)
         matches: list[Located] = []
         tried = set() if tried is None else tried
-        for path in files:
-            if (path, name) in tried:
+        for file in files:
+            if (file, name) in tried:
                 continue
-            tried.add((path, name))
+            tried.add((file, name))
             if rules.scripted:
-                matches += self._exported(path, name)
+                matches += self._exported(file, name)
                 continue
-            named = self._named_in(path).top.get(name, ())
-            inside = [one for one in named if within is None or tuple(self.namespaces(path, one.lines)) == within]
-            matches += [(path, one) for one in inside if rules.is_seen(self, path, one)]
-            if matches or not rules.re_exports or self.rules(path) is not rules:
+            named = self._named_in(file).top.get(name, ())
+            inside = [one for one in named if within is None or tuple(self.namespaces(file, one.lines)) == within]
+            matches += [(file, one) for one in inside if rules.is_seen(self, file, one)]
+            if matches or not rules.re_exports or self.rules(file) is not rules:
                 continue
-            for import_ in self.imports.of(path):
+            for import_ in self.imports.of(file):
                 exported = import_.exported or import_.original == EVERY
                 if exported and import_.original is not None and import_.name in (name, EVERY):
                     if import_.original == EVERY:
-                        matches += self._in_files(import_.files, name, rules, tried, within=import_.within)
+                        matches += self.in_files(path, import_.files, name, import_.within, tried=tried)
                     else:
-                        matches += self._imported(import_, rules, tried)
+                        matches += self._imported(path, import_, tried)
         return matches
 
     def _exported(self, path: str, name: str) -> Iterator[Located]:
@@ -374,16 +375,12 @@ class VisibleNames:
             parsed = (self._parsed_at(file, line, own) for line, own in (*tried, (tried[-1][0], "default")))
             yield from ((file, definition) for definition in [next(filter(None, parsed), None)] if definition)
 
-    def _imported(self, import_: Import, rules: LanguageRules, tried: _Tried | None = None) -> list[Located]:
+    def _imported(self, path: str, import_: Import, tried: _Tried | None = None) -> list[Located]:
         """Return the definitions of an import: in Java it may be a member, in Rust a variant (`use Shape::Round`)."""
-        members = rules.imported_member(self, import_)
+        members = self.rules(path).imported_member(self, import_)
         if members is not None:
             return members
-        return self._in_files(import_.files, import_.original or "", rules, tried, within=import_.within)
-
-    def in_files(self, path: str, files: Sequence[str], name: str, within: tuple[str, ...] = ()) -> list[Located]:
-        """Return the definitions of a name at the top level of files as `path` sees them, re-exports included."""
-        return self._in_files(files, name, self.rules(path), within=within)
+        return self.in_files(path, import_.files, import_.original or "", import_.within, tried=tried)
 
     def of_module(self, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer:
         """Return the definitions of a name in the module that `parts` name; nothing if they name no module."""

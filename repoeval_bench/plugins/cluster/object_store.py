@@ -94,16 +94,12 @@ class ObjectStore:
 
     def write(self, name: str, content: bytes, *, replace: bool = False) -> None:
         """Store an object; without `replace`, one of the same name and length stays."""
-        path = self._path(name)
+        self._tried("written", name, lambda: self._write(self._path(name), content, replace=replace))
 
-        def write() -> None:
-            # The name determines the content, as a digest does: another length means a broken object.
-            if replace or self._size(path) != len(content):
-                self._write(path, content)
-
-        self._tried("written", name, write)
-
-    def _write(self, path: str, content: bytes) -> None:
+    def _write(self, path: str, content: bytes, *, replace: bool) -> None:
+        # The name determines the content, as a digest does: another length means a broken object.
+        if not replace and self._size(path) == len(content):
+            return
         try:
             if self._local:
                 write_atomic(Path(path), content)

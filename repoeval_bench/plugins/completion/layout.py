@@ -156,7 +156,10 @@ def cut(answer: str, task: Task, *, chat: bool) -> str:
         width = len(indentation(task.ground_truth))
         in_target = [*takewhile(lambda line: not line.strip() or len(line) - len(line.lstrip()) >= width, lines)]
     else:
-        in_target = _first(lines, sum(bool(line.strip()) for line in task.ground_truth.splitlines()))
+        # As many lines that are not blank.
+        number = sum(bool(line.strip()) for line in task.ground_truth.splitlines())
+        ends = [end for end, line in enumerate(lines, start=1) if line.strip()][:number]
+        in_target = lines[: ends[-1]] if ends else []
     while in_target and not in_target[-1].strip():
         in_target.pop()
     return "".join(f"{line}\n" for line in in_target)
@@ -168,9 +171,3 @@ def _from_chat(answer: str, indent: str) -> str:
     fenced = _FENCE.match(answer)
     text = (fenced[1] if fenced else answer).lstrip("\r\n")
     return indent + text.lstrip(" \t") if text.strip() else ""
-
-
-def _first(lines: list[str], n: int) -> list[str]:
-    """Return the lines up to the n-th that is not blank."""
-    ends = [end for end, line in enumerate(lines, start=1) if line.strip()]
-    return lines[: ends[min(n, len(ends)) - 1]] if n and ends else []

@@ -159,7 +159,8 @@ def answer_all(
     """Return the answer to every distinct request, and how many were sent; a CompletionError if one fails for good."""
     distinct = list(dict.fromkeys(requests))
     identity = json.dumps(model.identity, sort_keys=True)
-    keys = {request: _key(identity, request) for request in distinct}
+    settings = {one: json.dumps({"stop": list(one.stop), "max_tokens": one.max_tokens}) for one in distinct}
+    keys = {one: text_key(key_prefix("completion", identity, settings[one]), one.prompt) for one in distinct}
     with faults_as(CacheError, cache.folder, MEND):
         known = {
             request: parse(value, Answer)
@@ -177,8 +178,3 @@ def answer_all(
                 known[request] = answer
                 bar.update()
     return known, len(missing)
-
-
-def _key(identity: str, request: ModelRequest) -> bytes:
-    settings = json.dumps({"stop": list(request.stop), "max_tokens": request.max_tokens})
-    return text_key(key_prefix("completion", identity, settings), request.prompt)

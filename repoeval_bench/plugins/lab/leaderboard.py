@@ -144,11 +144,6 @@ def _fits(run: RunView, group: Sequence[RunView]) -> bool:
     return True
 
 
-def _precision(run: RunView) -> str:
-    config = run.manifest.config
-    return "" if config is None else str(config.embedder_identity.get("precision", ""))
-
-
 def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
     first = runs[0].metrics
     measure, over = headline_measure(runs[:1]), first.headline
@@ -162,11 +157,13 @@ def _leaderboard(runs: Sequence[RunView]) -> Leaderboard:
         tied = bool(entries) and round(entries[-1].score, DIGITS) == round(score, DIGITS)
         rank = entries[-1].rank if tied else index + 1
         entries.append(RankedRun(rank=rank, run=run, score=score, ci=ci, to_first=to_first[index]))
+    configs = [run.manifest.config for run in runs if run.manifest.config]
+    precisions = (str(config.embedder_identity.get("precision", "")) for config in configs)
     return Leaderboard(
         protocol=first.protocol,
         dataset=first.dataset.label,
         k=first.k,
-        precision=next(filter(None, map(_precision, runs)), ""),
+        precision=next(filter(None, precisions), ""),
         measure=measure,
         over=over,
         clustered_by=runs[0].scores.cluster_kind if choice is None else choice.verdict.clustered_by,
@@ -267,18 +264,14 @@ def leaderboard_csv(leaderboards: Leaderboards) -> str:
     """Return a line per run and leaderboard, numbers in full precision; empty cells are not known."""
     return as_csv(
         table.record_table(
-            _about(leaderboard) | table.record_of(columns, entry)
+            {name: getattr(leaderboard, name) for name in ("dataset", "protocol", "k", "precision")}
+            | {"measure": heading(leaderboard.measure), "over": leaderboard.over}
+            | table.record_of(columns, entry)
             for leaderboard in leaderboards.ranked
             for columns in [leaderboard_columns(leaderboard)]
             for entry in leaderboard.entries
         )
     )
-
-
-def _about(leaderboard: Leaderboard) -> dict[str, Any]:
-    """Return what the runs of a leaderboard share, as plain values."""
-    names = ("dataset", "protocol", "k", "precision", "measure", "over")
-    return {name: getattr(leaderboard, name) for name in names} | {"measure": heading(leaderboard.measure)}
 
 
 @click.command("leaderboard")

@@ -134,7 +134,8 @@ def reproduce(
     rows: list[PublishedRow] = []
     repositories = 0
     for index, (request, published) in enumerate((*plan, *map(_of_model, embedders))):
-        command = _command(request, source)
+        named = request.model_copy(update={"source": source}) if source else request
+        command = shell_line(["eval", *named.words("protocol")])
         NOTICES.info(command)
         try:
             options = request.model_dump(exclude_unset=True, exclude={"chunker"})
@@ -188,11 +189,6 @@ def _precise(**fields: str) -> RunRequest:
     # So the page does not depend on the processor.
     precise = format_spec(spec.name, {**spec.params, "precision": "fp32"}, spec.target)
     return request.model_copy(update={"embedder": precise})
-
-
-def _command(request: RunRequest, source: str) -> str:
-    named = request.model_copy(update={"source": source}) if source else request
-    return shell_line(["eval", *named.words("protocol")])
 
 
 def _measured(run: RunView, row: PublishedRow, command: str, why_not: str) -> PublishedRow:

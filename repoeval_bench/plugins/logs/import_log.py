@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
-from hashlib import sha256
+from hashlib import file_digest
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -77,11 +77,8 @@ def import_run(
 
 def _digest(path: Path) -> str:
     """Hash the content of a file, unpacked."""
-    digest = sha256()
     with json_reader.opened(path) as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
+        return file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _rankings(rows: Mapping[str, LogRow]) -> dict[str, list[tuple[str, float]]]:

@@ -63,13 +63,8 @@ def pool_rows(
         query = next((row.query for row in rows if row.query is not None), None)
         # By id: a judge who knew which run found a chunk, and how high, could be biased.
         for chunk_id, entry in sorted(results.items()):
-            about = {
-                "file": entry.file,
-                "start_line": entry.start_line,
-                "end_line": entry.end_line,
-                "query": query,
-                "text": texts.get(chunk_id),
-            }
+            place = entry.model_dump(include={"file", "start_line", "end_line"})
+            about = {**place, "query": query, "text": texts.get(chunk_id)}
             known = {name: value for name, value in about.items() if value is not None}
             yield {"query_id": query_id, "chunk_id": chunk_id, "grade": None, **known}
 

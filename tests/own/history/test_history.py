@@ -147,7 +147,7 @@ def test_gold_is_the_lines_of_the_base_that_were_changed(result, story):
         assert whole.lines.end <= files[task.file].n_lines
         with history_of(story.folder) as history:
             commit = history.commit(task.change.commit)
-            (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+            (change,) = history.changes_of(commit)
             gone = history.blob(change.before).decode().splitlines()
         assert files[task.file].line_text(exact.lines).rstrip("\n") in gone
 
@@ -197,7 +197,7 @@ def test_a_tag_wins_over_a_date_and_may_lack_its_commit(copied):
     (tags / "lost").write_text("1" * 40 + "\n")
     with history_of(copied.folder) as history:
         assert history.time_of("20231117") == history.commit(copied.ids[30]).time
-        with pytest.raises(UsageError, match="is not in this clone of copied; fetch it"):
+        with pytest.raises(UsageError, match="nor a commit that this clone of copied has"):
             history.time_of("lost")
 
 
@@ -227,7 +227,7 @@ def test_a_shallow_clone_is_read_to_its_end(copied, times):
 def test_what_a_partial_clone_lacks_is_counted(copied):
     with history_of(copied.folder) as history:
         commit = history.commit(copied.ids[-5])
-        (change,) = history.changes(history.commit(commit.parents[0]).tree, commit.tree)
+        (change,) = history.changes_of(commit)
     copied.drop(change.before)
     with history_of(copied.folder) as history:
         with pytest.raises(MissingObjectError):

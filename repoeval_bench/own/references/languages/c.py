@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from repoeval_bench.core.grammars.grammar import child
@@ -35,26 +35,6 @@ _NAMESPACE = re.compile(r"\b(inline\s+)?namespace\s+((?:\w+\s*::\s*)*\w+)")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define\b(?:[^\n\\]|\\\n|\\.)*", re.MULTILINE)
 _USING = re.compile(r"\busing\s+(namespace\s+)?((?:\w+\s*::\s*)*\w+)\s*;")
 _ALIAS = re.compile(r"\bnamespace\s+(\w+)\s*=\s*(?:::)?([\w:\s]+);")
-
-
-class _Namespaces:
-    """The `known` namespaces of a repository; what is outside of it is none."""
-
-    def __init__(self, texts: Iterable[str]) -> None:
-        known: set[str] = set()
-        self._unsaid: set[str] = set()
-        for text in texts:
-            for inline, name in _NAMESPACE.findall(text):
-                parts = re.findall(r"\w+", name)
-                known.update(parts)
-                self._unsaid.update(parts[-1:] if inline else ())
-            for macro in _MACRO.findall(text) if "namespace" in text else ():
-                self._unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
-        self.known = frozenset(known)
-
-    def plain(self, parts: Sequence[str]) -> list[str]:
-        """Return the parts of a namespace's name without what code leaves out or a macro says."""
-        return [part for part in parts if part not in self._unsaid]
 
 
 class C(LanguageRules):
@@ -130,23 +110,35 @@ class C(LanguageRules):
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the definitions of a name in a namespace."""
-        namespaces = self._namespaces(names.imports)
         text = names.imports.files[path].text
         aliases = names.imports.once(("c: aliases", path), lambda: dict(_ALIAS.findall(text)))
         parts = [*re.findall(r"\w+", aliases.get(parts[0], parts[0])), *parts[1:]]
-        if not namespaces.known.issuperset(parts):
+        if not self._namespaces(names.imports)[0].issuperset(parts):
             return None
         matches, reason = names.free(path, NOWHERE, name)
-        space = namespaces.plain(parts)
+        space = self.plain_space(names.imports, parts)
         return [one for one in matches if not space or _is_in(names, one, space)], reason or "unknown"
 
     def plain_space(self, files: Imports, around: list[str]) -> list[str]:
         """Return the names of namespaces without those that code leaves out or a macro says."""
-        return self._namespaces(files).plain(around) if around else around
+        unsaid = self._namespaces(files)[1] if around else ()
+        return [part for part in around if part not in unsaid]
 
-    def _namespaces(self, files: Imports) -> _Namespaces:
-        texts = (file.text for path, file in files.files.items() if files.rules_of(path) is self)
-        return files.once("c: namespaces", lambda: _Namespaces(texts))
+    def _namespaces(self, files: Imports) -> tuple[set[str], set[str]]:
+        """Return the namespaces of a repository, and those of them that code leaves out or a macro says."""
+
+        def read() -> tuple[set[str], set[str]]:
+            known, unsaid = set[str](), set[str]()
+            for text in (file.text for path, file in files.files.items() if files.rules_of(path) is self):
+                for inline, name in _NAMESPACE.findall(text):
+                    parts = re.findall(r"\w+", name)
+                    known.update(parts)
+                    unsaid.update(parts[-1:] if inline else ())
+                for macro in _MACRO.findall(text) if "namespace" in text else ():
+                    unsaid.update(part for _, name in _NAMESPACE.findall(macro) for part in re.findall(r"\w+", name))
+            return known, unsaid
+
+        return files.once("c: namespaces", read)
 
     def sure(self, matches: Sequence[Located]) -> Sequence[Located]:
         """Return declarations alone if conditions choose one of several types, or functions or macros of files."""

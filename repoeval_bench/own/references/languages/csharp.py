@@ -40,8 +40,13 @@ class CSharp(LanguageRules):
         """Yield the file's own namespaces, the innermost first, then those that it uses."""
         around = _around(names, path, lines)
         yield from ((space,) for space in around)
-        used = [using.split(".") for _, using in _USING.findall(names.imports.files[path].text)]
-        yield {(*space, *parts) for space in around for parts in (*used, *_used_everywhere(names.imports))}
+        files = names.imports.files
+        used = [using for _, using in _USING.findall(files[path].text)]
+        everywhere = names.imports.once(
+            "c#: used everywhere",
+            lambda: [using for file in files.values() for is_global, using in _USING.findall(file.text) if is_global],
+        )
+        yield {(*space, *using.split(".")) for space in around for using in (*used, *everywhere)}
 
     def of_module(self, names: Names, path: str, lines: LineSpan, parts: Sequence[str], name: str) -> Answer | None:
         """Return the class of that name in the namespace `parts`."""
@@ -70,9 +75,3 @@ def _around(names: Names, path: str, lines: LineSpan) -> list[tuple[str, ...]]:
     """Return the namespaces around some lines, the innermost first; the outermost has no name."""
     around = names.namespaces(path, lines)
     return [tuple(around[:end]) for end in range(len(around), -1, -1)]
-
-
-def _used_everywhere(files: Imports) -> Sequence[Sequence[str]]:
-    """Return the namespaces that a file uses for all files."""
-    usings = (using for file in files.files.values() for using in _USING.findall(file.text))
-    return files.once("c#: used everywhere", lambda: [using.split(".") for everywhere, using in usings if everywhere])

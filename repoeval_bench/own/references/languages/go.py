@@ -42,7 +42,10 @@ class Go(LanguageRules):
                 own = re.sub(r"^v\d+$", parts[-2] if parts[1:] else "", parts[-1])
                 own = re.sub(r"\.v\d+$", "", own)  # gopkg.in/yaml.v3
                 here = match["module"]
-                folder = _of_module(modules, here) if in_module else _of_name(files, parts)
+                ends = ("/".join(parts[index:]) for index in range(len(parts)))
+                # Without a go.mod an import ends in the path of its folder.
+                known = next((end for end in ends if end in files.folders), None)
+                folder = _of_module(modules, here) if in_module else known
                 package = tuple(file for file in files.folders.get(folder or "", ()) if not file.endswith("_test.go"))
                 alias = (match["alias"] or "").strip()
                 name, original = (EVERY, EVERY) if alias == "." else (alias or own, None)
@@ -89,9 +92,3 @@ def _of_module(modules: Sequence[tuple[str, str]], imported: str) -> str | None:
         if imported == module or imported.startswith(f"{module}/"):
             return posixpath.join(folder, imported[len(module) + 1 :]).rstrip("/")
     return None
-
-
-def _of_name(files: Imports, parts: Sequence[str]) -> str | None:
-    """Return the folder that an import without a go.mod ends in."""
-    folders = ("/".join(parts[index:]) for index in range(len(parts)))
-    return next((known for known in folders if known in files.folders), None)

@@ -43,7 +43,9 @@ class Rust(LanguageRules):
                 parts = _from_file(parts, inside)  # noqa: PLW2901
                 if parts[-1] == "self" and parts[1:]:  # `a::b::{self}` is `a::b`
                     parts, name = parts[:-1], name if name != "self" else parts[-2]  # noqa: PLW2901
-                module, end = _reached(files, path, parts)
+                # The file of the modules that the path begins with, and how many these are.
+                reached = ((_module(files, path, parts[:end]), end) for end in range(len(parts), 0, -1))
+                module, end = next((one for one in reached if one[0]), ((), 0))
                 original = "::".join(parts[end:] if module else parts[-1:]) or None  # none of a module
                 within = _inside(files, parts[:end], module)
                 yield Import(name, original, module, exported, within=within, line=line)
@@ -151,12 +153,6 @@ def _own(path: str) -> str:
 def _root(path: str) -> str:
     """Return the folder of the crate's outermost module."""
     return path[: path.rfind("src/") + 3] if "src/" in f"/{path}" else posixpath.dirname(path)
-
-
-def _reached(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[tuple[str, ...], int]:
-    """Return the file of the modules that a path begins with, and how many these are."""
-    reached = ((_module(files, path, parts[:end]), end) for end in range(len(parts), 0, -1))
-    return next((one for one in reached if one[0]), ((), 0))
 
 
 def _module(files: Imports, path: str, parts: tuple[str, ...]) -> tuple[str, ...]:
