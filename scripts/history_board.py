@@ -205,7 +205,7 @@ def answers() -> None:
         ),
         "retrievers": (
             points + "BM25, the same chunks",
-            [(name, lead(scores[key], by_bm25[key])) for name in others for key in [(name, "lines", DEFAULT)]],
+            [(_short(name), lead(scores[key], by_bm25[key])) for name in others for key in [(name, "lines", DEFAULT)]],
             f"Retrievers on the chunks of {DEFAULT}",
         ),
     }
@@ -221,13 +221,26 @@ def answers() -> None:
         print(f"\n{label} minus {DEFAULT} {leads:.1f}, {len(leads.values)} repositories")
     print("\nast at 1,000 minus fixed at 1,000, by gold and by retriever")
     for retriever, gold in [*(("bm25", gold) for gold in GOLDS), *((name, GOLDS[0]) for name in others)]:
+        if not scores[retriever, gold, LINES]:
+            continue
         leads = lead(scores[retriever, gold, DEFAULT], scores[retriever, gold, LINES])
-        print(f"  {retriever:8} {gold:12} {leads:.1f}, {len(leads.values)} repositories")
+        print(f"  {_short(retriever):8} {gold:12} {leads:.1f}, {len(leads.values)} repositories")
     print("\nheader=stem minus the same chunks without it, by retriever")
     for (retriever, gold, label), of in without.items():
         if gold == GOLDS[0] and label.startswith(headed):
             leads = lead(scores[retriever, gold, label], of)
-            print(f"  {retriever:8} {label:27} {leads:.1f}, {len(leads.values)} repositories")
+            print(f"  {_short(retriever):8} {label:27} {leads:.1f}, {len(leads.values)} repositories")
+    print("\nrerank minus hybrid, the same chunks")
+    for retriever in (name for name in others if _short(name) == "rerank"):
+        for label in (label for name, gold, label in without if (name, gold) == (retriever, GOLDS[0])):
+            # Rows with a header, and the same without it, are of the same queries; other rows may be older.
+            for named, of in ((label, scores), (label.replace(f"{HEADER}stem", ""), without)):
+                leads = lead(of[retriever, GOLDS[0], label], of["hybrid", GOLDS[0], label])
+                print(f"  {named:27} {leads:.1f}, {len(leads.values)} repositories")
+
+
+def _short(retriever: str) -> str:
+    return retriever.partition(":")[0]
 
 
 def main() -> None:

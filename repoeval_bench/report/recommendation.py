@@ -27,7 +27,7 @@ from repoeval_bench.analysis.sign_flips import fewest_clusters
 from repoeval_bench.analysis.verdicts import READ
 from repoeval_bench.chunkers.headers import KINDS
 from repoeval_bench.chunkers.registry import split_header
-from repoeval_bench.chunkers.tools.sizes import size_option
+from repoeval_bench.chunkers.tools.sizes import SIZE_OPTIONS, size_option
 from repoeval_bench.core.benchmark import TESTS
 from repoeval_bench.core.spec import Spec
 from repoeval_bench.core.words import count, few_of, plural
@@ -353,6 +353,8 @@ def described(candidate: SizedChunker) -> str:
     >>> from repoeval_bench.analysis.evidence import SizedChunker
     >>> described(SizedChunker(name="window", size=500, spec="window:lines=18,step=9"))
     'window with chunks of 18 lines'
+    >>> described(SizedChunker(name="haystack", size=500, spec="haystack:max_effective_lines=45,min_effective_lines=9"))
+    'haystack with max_effective_lines=45'
     """
     spec = Spec.parse(candidate.spec)
     option = size_option(spec)
@@ -361,6 +363,8 @@ def described(candidate: SizedChunker) -> str:
     value = int(spec.params[option])
     if option == "lines":
         return f"{candidate.name} with chunks of {count(value, 'line')}"
+    if option not in SIZE_OPTIONS:  # its unit is not known
+        return f"{candidate.name} with {option}={value}"
     unit = "tokens" if "tokens" in option else "characters"
     blanks = (
         "" if unit == "tokens" else f" {'without' if option in {'max_nws', 'max_chunk_size'} else 'with'} whitespace"
