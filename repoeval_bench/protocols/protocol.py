@@ -39,29 +39,40 @@ def check_choice(choice: str, value: str | None) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Protocol:
-    """A bundle of choices: the query, the gold, the rule of relevance, and the search scope.
+    """A bundle of choices. Overriding one of `CHOICES` renames the protocol: `context+query=tail:20`.
 
-    `query` is `full` or `tail:LINES`. `relevance` is a rule of `qrels.RULES`.
-    `documents` says what is ranked: the chunker's `chunks`, or fixed `windows` (then no chunker can be chosen).
-    `exclusion` is what a query may not see, `scope` whether a query searches its repository or all of them as one.
-    Overriding a choice renames the protocol: `context+query=tail:20`. A combination that leaves no gold to find is a
-    UsageError. `tasks` says what the queries are: completion tasks, own questions, or one for every documented function
-    or test; those of `commits` are in the data. `ask` makes questions of a benchmark's code. A question's gold are its
-    `places`, which `commits` calls `lines`, and `questions` calls `files` where whole files answer most of them.
+    A combination that leaves no gold to find is a UsageError.
     """
 
     name: str
     gold: Gold
+    """The target. Of a question these are its `places`, which `commits` calls `lines`.
+
+    `questions` calls them `files` where whole files answer most of them.
+    """
     users: str
+    """Who evaluates this way, and by which query and target."""
     query: str = "full"
+    """`full`, or `tail:LINES` of the prompt."""
     relevance: str = "overlap"
+    """A rule of `qrels.RULES`."""
     repositories: Repositories = "all"
     headline: Literal["micro", "macro"] = "micro"
+    """The mean that runs are compared by: over queries, or over repositories."""
     documents: Literal["chunks", "windows"] = "chunks"
+    """What is ranked: the chunker's chunks, or fixed windows, for which no chunker can be chosen."""
     exclusion: Exclusion = "none"
+    """What a query may not see."""
     scope: Scope = "repository"
+    """Whether a query searches its repository, or all of them as one."""
     tasks: Literal["completion", "docstring", "tests", "commits", "questions"] = "completion"
+    """What the queries are: completion tasks, one for every documented function or test, commits, or own questions."""
     ask: Callable[..., Benchmark] | None = None
+    """Makes the queries from a benchmark's code; None if they are in the data."""
+    unit: str = ""
+    """What each query that `ask` makes is about, as tables count it."""
+    limits: str = ""
+    """What its numbers leave open, beside what `caution` says of its other choices."""
 
     @property
     def meaning(self) -> str:
@@ -70,7 +81,7 @@ class Protocol:
 
     @property
     def caution(self) -> str:
-        """Limits of its numbers that follow from its choices; the share of gold in a query is measured instead."""
+        """Its limits, and those that follow from its choices; the share of gold in a query is measured instead."""
         cautions = {
             "it uses no chunker, so it says nothing about chunkers": self.documents == "windows",
             "the target ends with the first line to be written, so its other lines are not searched for": self.gold
@@ -79,11 +90,7 @@ class Protocol:
             "definitions come from reading the code, not from running it, so dynamic names do not count": (
                 self.of_definitions
             ),
-            "docstrings share more words with their code than people's own queries do": self.tasks == "docstring",
-            "about half of these queries do not describe what their test calls": self.tasks == "tests",
-            "the target is the lines in and around one commit's changes; other lines may answer too": self.tasks
-            == "commits",
-            "the target is the places that the query's author named; others may answer too": self.tasks == "questions",
+            self.limits: bool(self.limits),
             "most targets are whole files, so the scores do not depend on where a chunker splits": self.gold == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository counts the same, however few tasks it has": self.headline == "macro",
@@ -108,7 +115,7 @@ class Protocol:
     def counts_unscored(self) -> bool:
         """Return whether tasks may have no gold under this protocol; then a run counts them."""
         of_commits = self.tasks == "commits" and self.gold == "definitions"
-        return self.of_definitions or of_commits or self.tasks in ("docstring", "tests")
+        return self.of_definitions or of_commits or self.ask is not None
 
     @property
     def blanks(self) -> bool:

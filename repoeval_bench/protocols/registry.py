@@ -55,6 +55,7 @@ COMMITS = protocol(
     gold="lines",
     users="code search: the query is the subject of a later commit, the target the lines in and around its changes",
     tasks="commits",
+    limits="the target is the lines in and around one commit's changes; other lines may answer too",
 )
 
 QUESTIONS = protocol(
@@ -63,6 +64,7 @@ QUESTIONS = protocol(
     gold="places",
     users="your own queries, from the file that --queries names",
     tasks="questions",
+    limits="the target is the places that the query's author named; others may answer too",
 )
 
 HALF = 25

@@ -9,6 +9,7 @@ from repoeval_bench.analysis.means import headline_means, mean_of_answered
 from repoeval_bench.core.words import count, plural
 from repoeval_bench.metrics import BUDGETS, CEILING, LINE_MEASURES, SHARE, TEXT_MEASURES
 from repoeval_bench.metrics.measure import ceiling_of
+from repoeval_bench.protocols.protocol import PROTOCOLS
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import Column, Estimate, Table, number, record_table, table_of, with_notes
 from repoeval_bench.report.text import BETWEEN, LOSSES, heading, meaning_of, short_names
@@ -18,9 +19,6 @@ from repoeval_bench.runs.view import RunView
 
 SHOWN = ("line_rprec", "line_recall_auc", "line_recall@500", "line_recall@1500", "line_recall@3000", "line_recall@6000")
 """The default line measures that the terminal's table has room for."""
-
-# Protocol -> what gives its queries, where that is not a task.
-_UNSCORED = {"docstring": "documented function", "tests": "test"}
 
 
 def score_tables(runs: Sequence[RunView]) -> list[Table]:
@@ -50,7 +48,8 @@ def title_of_scores(run: RunView, *, alone: bool) -> str:
     parts = [f"{part} {getattr(metrics, part)}" for part in ("protocol", "embedder", "retriever")]
     named = [run.label or metrics.chunker, *filter(None, [metrics.completion])] if alone else []
     unscored = metrics.counts.tasks_unscored
-    unit = _UNSCORED.get(metrics.protocol.partition("+")[0], "other task")
+    known = PROTOCOLS.known(metrics.protocol.partition("+")[0])
+    unit = (known and known.part.unit) or "other task"
     tasks = f"{count(unscored, unit)} without a query or target under the protocol"
     left_out = f"not scored: {tasks}" if unscored else ""
     budget = next((heading(name) for name in shown_measures(metrics) if "_recall@" in name), "") if alone else ""

@@ -15,6 +15,7 @@ from repoeval_bench.dataset.reading.sampling import part_of
 from repoeval_bench.dataset.repoeval import DEFAULT, task_set_of
 from repoeval_bench.dataset.repoeval import NAME as REPOEVAL
 from repoeval_bench.dataset.shipped import edition_of, shipped_pack
+from repoeval_bench.embedding.registry import EMBEDDERS
 from repoeval_bench.protocols.protocol import Protocol, passed_over
 from repoeval_bench.retrieval.dense import NAME as DENSE
 from repoeval_bench.retrieval.ranking import DIGITS
@@ -25,9 +26,6 @@ from repoeval_bench.runs.records import PartRecord, RunConfig
 from repoeval_bench.runs.request import NO_EMBEDDER, DataRequest
 from repoeval_bench.runs.runner import evaluate
 from repoeval_bench.runs.view import RunView
-
-HARMLESS = {"minilm", "hash"}
-"""Embedders that run no code from outside the package and ask no server."""
 
 # Tolerance for scores that differ in their last bits, and are rounded to two neighbouring values.
 ROUNDED = 1.01 * 10.0**-DIGITS
@@ -98,7 +96,8 @@ def check_allowed(run: RunView, allowed: Collection[str]) -> None:
     named = [spec for spec in specs if spec.startswith(("py:", "exec:"))]
     if retriever.model or ":py:" in config.retriever:
         named.append(config.retriever)
-    if config.embedder != NO_EMBEDDER and Spec.parse(config.embedder).name not in HARMLESS:
+    # Without a target it names no model and no server; a part from outside is in no row of the package.
+    if Spec.parse(config.embedder).name not in {NO_EMBEDDER, *(row.name for row in EMBEDDERS if not row.target)}:
         named.append(config.embedder)
     if refused := [spec for spec in named if spec not in allowed]:
         if of_script := next((spec for spec in refused if "py:__main__:" in spec), None):

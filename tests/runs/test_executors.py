@@ -118,8 +118,10 @@ def test_an_interrupt_while_the_server_starts_is_not_lost(monkeypatch):
     """Its imports take seconds, in which it is not to be ended by Ctrl-C; the caller is, when it runs."""
     monkeypatch.setattr(forkserver, "ensure_running", lambda: os.kill(os.getpid(), signal.SIGINT))
     monkeypatch.setattr(executors, "usable_cores", lambda: 2)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # nohup has Ctrl-C ignored
     with pytest.raises(KeyboardInterrupt):
         executors.start_server(())
+    signal.signal(signal.SIGINT, before)
 
 
 def test_workers_end_with_a_killed_caller():

@@ -160,4 +160,6 @@ DOCSTRING = protocol(
     "blanked out",
     tasks="docstring",
     ask=documented,
+    unit="documented function",
+    limits="docstrings share more words with their code than people's own queries do",
 )

@@ -197,4 +197,6 @@ TESTS = protocol(
     users="code search: the query is a test's name and docstring, the target the definitions that the test calls",
     tasks="tests",
     ask=questions_of_tests,
+    unit="test",
+    limits="about half of these queries do not describe what their test calls",
 )
