@@ -199,7 +199,8 @@ class _Building:
                 functions, skipped = examine(taken.file, taken.language)
                 self._candidates += len(functions)
                 apart = not self._request.ask_tests and is_test(taken.path)
-                self._candidates_in_tests += len(functions) * apart
+                if apart:
+                    self._candidates_in_tests += len(functions)
                 self._skipped[apart].update(skipped)
                 self._orders[apart][-1].add(functions)
         if not gathered.files:
