@@ -404,7 +404,11 @@ def _code(version: _Version, lines: Sequence[int], defined: Iterable[Definition]
                     start = file.chars_of(LineSpan(line, line)).start
                     first, last = max(chars.start - start, 0), max(chars.end - start, 0)
                     rows[line][first:last] = " " * len(rows[line][first:last])
-    return {line: "".join("".join(row).split()) for line, row in rows.items()}
+    return {line: _BLANKS.sub(r"\1", "".join(row)) for line, row in rows.items()}
+
+
+_BLANKS = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|\s+""")
+"""Blanks, or a string, whose own blanks are code: a missing space in a message is a bug."""
 
 
 def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definition]) -> dict[int, str]:

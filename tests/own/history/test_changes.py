@@ -63,6 +63,12 @@ def test_comments_and_blanks_ask_nothing(path, kind):
     assert changed(path, text, f"\ufeff{text}") == "only comments"
 
 
+@pytest.mark.parametrize(("path", "before", "after"), CASES["strings"])
+def test_a_blank_in_a_string_is_code(path, before, after):
+    assert changed(path, before, after).n_changed == 2
+    assert changed(path, before, before.replace(" (", "(").replace("=", " = ")) == "only comments"
+
+
 @pytest.mark.parametrize("path", FILES)
 def test_code_that_moved_is_a_change(path):
     text = FILES[path]
