@@ -271,7 +271,7 @@ def is_test(path: str) -> bool:
 
 
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
+    r"(?:^|/)(?:tests?|__tests__|spec|[^/]*Tests?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)[^/]*\wTests?\.(?:java|cs|cpp|cc)$"
     r"|_spec\.(?:rb|lua)$|(?:^|/)[^/]*\w(?:Tests?|Spec)\.(?:php|kt|scala|swift|hs)$"
 )
