@@ -246,7 +246,7 @@ def gather(
     for entry in origin.entries():
         reason = name_reason(entry.path, origin.paths, beside)
         is_kept = is_licence_path(entry.path) or entry.path.rpartition("/")[2] in MODULE_FILES
-        if is_kept and reason in {None, "unknown language"} and entry.size <= MAX_BYTES:
+        if is_kept and reason == "unknown language" and entry.size <= MAX_BYTES:
             yield CodeFile(entry.path, entry.read())
             continue
         taken = _read(entry, origin.name, languages) if reason is None else reason
@@ -271,7 +271,7 @@ def is_test(path: str) -> bool:
 
 
 _TEST = re.compile(
-    r"(?:^|/)(?:tests?|__tests__|spec)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
+    r"(?:^|/)(?:tests?|__tests__|spec|[^/]*Tests?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.\w+$"
     r"|\.(?:test|spec)\.[cm]?[jt]sx?$|(?:^|/)[^/]*\wTests?\.(?:java|cs|cpp|cc)$"
     r"|_spec\.(?:rb|lua)$|(?:^|/)[^/]*\w(?:Tests?|Spec)\.(?:php|kt|scala|swift|hs)$"
 )

@@ -9,7 +9,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from difflib import Match, SequenceMatcher
 from functools import cached_property, lru_cache
 from itertools import chain, islice
 from math import inf
@@ -262,7 +261,7 @@ def _changed(history: History) -> Iterator[list[FileChange]]:
 def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     """The lines in which two texts differ; None if more than `most` are removed and added.
 
-    Lines that were only removed, or only added, are placed as git places them.
+    These are the fewest lines, as in `git diff`. Those that were only removed, or only added, are placed as git does.
     """
     old, new = before.splitlines(), after.splitlines()
     whole = old, new
@@ -273,61 +272,11 @@ def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     counted = Counter(old), Counter(new)
     if (counted[0] - counted[1]).total() + (counted[1] - counted[0]).total() > most:
         return None
-    blocks: Iterable[tuple[int, int, int, int]] | None
-    if sum(number * counted[1][line] for line, number in counted[0].items()) > _MOST_EQUAL:
-        blocks = _shortest(old, new, most)
-    else:
-        opcodes = Matcher(old, new).get_opcodes()
-        blocks = [(i, j, k, m) for tag, i, j, k, m in opcodes if tag != "equal"]
-    hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks or ()]
-    return None if blocks is None or sum(len(a) + len(b) for a, b in hunks) > most else placed(*whole, hunks)
-
-
-_MOST_EQUAL = 1_000_000
-"""Pairs of equal lines up to which `SequenceMatcher` is quick: a table of 8,000 equal rows takes it 25 s."""
-
-
-class Matcher(SequenceMatcher[str]):
-    """`SequenceMatcher`, with the same answers, and much faster for versions of one file.
-
-    A line that both texts have once can only match itself, so most blocks are found from such lines.
-    """
-
-    def __init__(self, old: Sequence[str], new: Sequence[str]) -> None:
-        super().__init__(None, old, new, autojunk=False)
-        self._old, self._new = old, new
-        counted, places = Counter(old), defaultdict[str, list[int]](list)
-        for number, line in enumerate(new):
-            places[line].append(number)
-        self._partners = [
-            -1 if line not in places else places[line][0] if counted[line] == len(places[line]) == 1 else None
-            for line in old
-        ]
-        """Of each old line the place of the new one, -1 if there is none, None where there may be several."""
-
-    def find_longest_match(self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None) -> Match:
-        """Return the first of the longest blocks that are equal in these lines."""
-        old, new = self._old, self._new
-        ahi, bhi = len(old) if ahi is None else ahi, len(new) if bhi is None else bhi
-        best = Match(alo, blo, 0)
-        repeated = longest = end = 0  # a block without a line of its own is at most as long as a run of repeated lines
-        for i in range(alo, ahi):
-            j = self._partners[i]
-            if j is None:
-                repeated += 1
-                longest = max(longest, repeated)
-                continue
-            repeated = 0
-            if i < end or not blo <= j < bhi:
-                continue
-            above, end = 0, i + 1
-            while i - above > alo and j - above > blo and old[i - above - 1] == new[j - above - 1]:
-                above += 1
-            while end < ahi and end + j - i < bhi and old[end] == new[end + j - i]:
-                end += 1
-            if end - i + above > best.size:
-                best = Match(i - above, j - above, end - i + above)
-        return best if best.size > longest else super().find_longest_match(alo, ahi, blo, bhi)
+    blocks = _shortest(old, new, most)
+    if blocks is None:
+        return None
+    hunks = [(LineSpan(start + i, start + j), LineSpan(start + k, start + m)) for i, j, k, m in blocks]
+    return placed(*whole, hunks)
 
 
 def _shortest(old: Sequence[str], new: Sequence[str], most: int) -> list[tuple[int, int, int, int]] | None:
@@ -455,7 +404,11 @@ def _code(version: _Version, lines: Sequence[int], defined: Iterable[Definition]
                     start = file.chars_of(LineSpan(line, line)).start
                     first, last = max(chars.start - start, 0), max(chars.end - start, 0)
                     rows[line][first:last] = " " * len(rows[line][first:last])
-    return {line: "".join("".join(row).split()) for line, row in rows.items()}
+    return {line: _BLANKS.sub(r"\1", "".join(row)) for line, row in rows.items()}
+
+
+_BLANKS = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|\s+""")
+"""Blanks, or a string, whose own blanks are code: a missing space in a message is a bug."""
 
 
 def innermost(file: SourceFile, lines: Iterable[int], defined: Iterable[Definition]) -> dict[int, str]:

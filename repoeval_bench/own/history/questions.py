@@ -14,7 +14,6 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.pack import FEWEST_TASKS
 from repoeval_bench.dataset.reading.code import name_reason
-from repoeval_bench.dataset.trees import is_licence_path
 from repoeval_bench.own.history import changes, subjects
 from repoeval_bench.own.history.changes import (
     ChangedFile,
@@ -449,8 +448,7 @@ class _Reading:
                 by_path[path][question.commit.id] = question.change
         golds: dict[str, tuple[str, FoundGold]] = {}
         for path, of_path in by_path.items():
-            # A pack keeps code named like a licence as a licence, which is not searched.
-            if name_reason(path, blobs, self.history.beside) is None and not is_licence_path(path):
+            if name_reason(path, blobs, self.history.beside) is None:
                 of_version = self._golds(blobs[path], path, of_path)
                 golds |= {commit_id: (path, gold) for commit_id, gold in of_version.items()}
         with_gold = [

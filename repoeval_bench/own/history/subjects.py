@@ -3,6 +3,8 @@
 import re
 from functools import cache
 from importlib.resources import files
+from itertools import dropwhile, pairwise
+from operator import not_
 from typing import Any
 
 LEAST = 4
@@ -49,20 +51,39 @@ _PART = re.compile(r"^[\w./*,{} -]{1,40}:\s+")
 """The part of the code that a subject concerns: `net/http: `; what follows it is the subject."""
 _TRAILING = re.compile(r"[\s.:;,!-]+$")
 _LIST_MARK = re.compile(r"^[-*•+]\s+")
+_WIDTH, _WIDEST = 72, 80
+"""Characters of a line at which authors wrap a text, and of the longest line that is still wrapped."""
+_SENTENCE_END = re.compile(r"[.!?:;…)]$")
+_NEW_LINE = re.compile(r"[-*•+#(\[]|\d+[.)]\s|https?:|[A-Z][\w-]+:\s")
+"""The beginning of an item, a link or a trailer, which continues no sentence."""
 
 
 def subject_of(message: str) -> str:
     """The first line of a message; of a merged pull request its title, which is the first line of the body.
 
-    A title that was cut off with `…` goes on in the body.
+    A line that had no room for the next word goes on in the next line, and a title that was cut off with `…` in the
+    body.
     """
-    first, *rest = [line for line in message.strip().splitlines() if line.strip()] or [""]
-    if _PULL.match(first) and rest:
-        first, rest = rest[0], rest[1:]
-    first = first.strip()
-    if first.endswith(("…", "...")) and rest and rest[0].lstrip().startswith(("…", "...")):
-        first = first.rstrip("….") + rest[0].strip().lstrip("….")
+    lines = [line.strip() for line in message.strip().splitlines()] or [""]
+    if _PULL.match(lines[0]):
+        lines = [*dropwhile(not_, lines[1:])] or lines
+    ends = (number for number, (line, after) in enumerate(pairwise(lines), 1) if not _goes_on(line, after))
+    end = next(ends, len(lines))
+    first, rest = " ".join(lines[:end]), [*filter(None, lines[end:])]
+    if first.endswith(("…", "...")) and rest and rest[0].startswith(("…", "...")):
+        first = first.rstrip("….") + rest[0].lstrip("….")
     return " ".join(first.split())
+
+
+def _goes_on(line: str, after: str) -> bool:
+    """Return whether a line is within a sentence that its author wrapped."""
+    return (
+        bool(after)
+        and len(line) <= _WIDEST
+        and len(line) + len(after.split(maxsplit=1)[0]) >= _WIDTH
+        and not _SENTENCE_END.search(line)
+        and not _NEW_LINE.match(after)
+    )
 
 
 def question_of(subject: str) -> str:

@@ -84,8 +84,8 @@ def test_every_reason_is_explained():
         assert reason in RULES
 
 
-TESTS = ("tests/a.py", "src/test_a.py", "a_test.go", "a.spec.ts", "src/__tests__/a.js", "ATest.java")
-OTHERS = ("src/a.py", "contest.py", "latest/a.py", "testing.py", "a/inspect.ts", "Latest.java")
+TESTS = ("tests/a.py", "src/test_a.py", "a_test.go", "a.spec.ts", "src/__tests__/a.js", "ATest.java", "A.Tests/b.cs")
+OTHERS = ("src/a.py", "contest.py", "latest/a.py", "testing.py", "a/inspect.ts", "Latest.java", "A.Testing/b.cs")
 
 
 def test_tests_are_known_by_their_paths():

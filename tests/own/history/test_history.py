@@ -37,7 +37,8 @@ def story(tmp_path_factory):
     """A story: its commits edit a line each, and each writes its number into it, `written12`."""
     story = Story(tmp_path_factory.mktemp("history") / "shop.git")
     files = {"shop/cart.py": python_file, "price/price.go": go_file, "web/view.ts": script_file}
-    story.commit("Start the shop", edit={path: make(NAMES) for path, make in files.items()} | {"README.md": "shop\n"})
+    others = {"README.md": "shop\n", "LICENSE": "MIT\n", "docs/licences.ts": script_file(["fee"])}
+    story.commit("Start the shop", edit={path: make(NAMES) for path, make in files.items()} | others)
     paths = list(files)
 
     def edit(path, number, row):
@@ -477,6 +478,7 @@ def test_loaded_questions_are_those_that_were_made(story, built):
     loaded = load_benchmark(built[0])
     assert loaded.tasks == expected.tasks
     assert loaded.fingerprint == benchmark.fingerprint
+    assert {"docs/licences.ts"} < {file.path for file in loaded.files[expected.windows[0].name]}
     assert {repo: [file.text for file in files] for repo, files in loaded.files.items()} == {
         repo: [file.text for file in files] for repo, files in benchmark.files.items()
     }
