@@ -171,6 +171,13 @@ def test_tests_are_searched_and_ask_only_where_that_is_requested(code, tmp_path,
     assert (b"test_it.py" in gzip.decompress((run.folder / "chunks.jsonl.gz").read_bytes())) is searched
 
 
+def test_code_without_tasks_is_not_told_to_run_the_command_that_reads_it(tmp_path):
+    skipped: list[str] = []
+    (tmp_path / "a.rb").write_text("puts 1\n")
+    assert recommendation.suitable(load_benchmark(str(tmp_path)), "both", skipped) == {}
+    assert skipped[0] == f"uses: no function of {tmp_path.name} can be a task"
+
+
 def test_only_so_many_tasks_are_asked(answered, pack):
     """A part of each protocol's tasks, spread over the files and the same each time; the others are named."""
     out, _ = answered

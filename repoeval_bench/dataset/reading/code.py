@@ -87,11 +87,11 @@ _HEAD = 1500
 def endings_beside(paths: Collection[str], extensions: Collection[str] = ()) -> frozenset[str]:
     """Return the endings that are read of a source beside those of the ten languages: `extensions`, as they are named.
 
-    Without them, and without a file in the ten languages, they are those of the further languages.
+    Those of the further languages are read too if the source has more files in them than in the ten.
     """
-    if extensions or any(name_reason(path, paths) is None for path in paths):
-        return frozenset(extensions)
-    return frozenset(FURTHER_ENDINGS)
+    of_ten = sum(name_reason(path, paths) is None for path in paths)
+    of_all = sum(name_reason(path, paths, FURTHER_ENDINGS) is None for path in paths)
+    return frozenset((*extensions, *FURTHER_ENDINGS) if of_all > 2 * of_ten else extensions)
 
 
 def check_extensions(extensions: Collection[str]) -> None:

@@ -23,7 +23,7 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_name
@@ -467,8 +467,11 @@ def suitable(
         if past and past.is_enough:
             protocols[COMMITS] = past.n_questions
             continue
+        protocol = Protocol.parse(name)
         try:
-            number, reason = len(select(benchmark, Protocol.parse(name)).tasks), ""
+            if not benchmark.tasks and protocol.tasks == "completion":
+                raise NoDataError(f"no function of {', '.join(benchmark.files)} can be a task")
+            number, reason = len(select(benchmark, protocol).tasks), ""
         except DatasetError as error:
             number, reason = 0, f"{name}: {error}"
         if past and past.benchmark and number < FEWEST_TASKS:
