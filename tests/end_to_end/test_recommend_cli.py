@@ -204,11 +204,13 @@ def test_only_so_many_tasks_are_asked(answered, pack):
         (["-c", "file", "--sizes", "200,400"], ["file is the same at each of these sizes; name another chunker"]),
         (["--sizes", "0"], ["--sizes: a number of 1 or more was expected (it is 0)"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
+        (["--queries", "files.jsonl"], ["whole files answer at least half of the queries in files.jsonl"]),
         (["--retriever", "nope", "--executor", "lcal"], ["'nope'", "'lcal'"]),
     ],
 )
 def test_mistakes_are_told_all_at_once_and_nothing_is_left(code, tmp_path, words, sentences):
     words = [*(() if "--retriever" in words else ("--retriever", "bm25")), *words, "--out", tmp_path / "out"]
+    write_rows(tmp_path / "files.jsonl", [{"query": "made", "places": [{"file": "part_0.py"}]}])
     done = bench("recommend", code, *words, home=tmp_path / "home", cwd=tmp_path)
     assert done.code == 2
     assert all(sentence in done.err for sentence in sentences)

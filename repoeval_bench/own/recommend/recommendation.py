@@ -33,7 +33,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.questions import QUESTION, asks_for_files
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.sampling import tokens_per_nws
 from repoeval_bench.own.recommend.beside import BESIDE, seconds_of_edits, with_costs, with_golds, with_retrievers
@@ -496,6 +496,12 @@ def check_recommendation(request: RecommendRequest, problems: Problems, settings
     protocols = request.protocols or ("questions" if request.questions else "body",)
     with problems.about("extensions"):
         check_extensions(request.extensions or ())
+    with problems.about("questions"):
+        if request.questions and asks_for_files(Path(request.questions)):
+            raise UsageError(
+                f"whole files answer at least half of the queries in {request.questions}, which tells no chunker from "
+                "another; give start_line and end_line in places, or leave --queries out"
+            )
     unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": None})
     requests = (
         setting.model_copy(update={"chunker": spec})
