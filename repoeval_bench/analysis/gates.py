@@ -147,7 +147,7 @@ def _lost(run: RunView | None, name: str) -> str:
     """Return a warning where a log lacks queries, which then score 0."""
     if run is None or not (lost := run.counts.queries_not_in_log):
         return ""
-    return f"{lost} of {count(run.counts.queries, 'query')} are not in {name} log and score 0"
+    return f"{lost:,} of {count(run.counts.queries, 'query')} are not in {name} log and score 0"
 
 
 def _score(
@@ -227,7 +227,7 @@ def _latency(limit: LatencyGate, latency: Mapping[str, Sequence[float]], n_queri
                 n_queries=len(times),
                 passed=value <= most,
                 reason=f"{value:.3f} ms is above {most:g} ms" if value > most else "",
-                warning=f"only {len(times)} of {count(n_queries, 'query')} have a time"
+                warning=f"only {len(times):,} of {count(n_queries, 'query')} have a time"
                 if len(times) < n_queries
                 else "",
             )

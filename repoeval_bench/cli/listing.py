@@ -85,7 +85,7 @@ def _languages() -> Table:
         (
             language.name,
             " ".join(language.endings),
-            "always" if name in LANGUAGES else "on request",
+            "always" if name in LANGUAGES else "if most of the code",
             "installed" if language.installed else install_command(language.extra),
         )
         for name, language in {**LANGUAGES, **FURTHER}.items()

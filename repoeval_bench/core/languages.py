@@ -2,7 +2,7 @@
 
 The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not
 read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read wherever code is; files of the `FURTHER`
-languages, and of any other ending, where a user asks for them.
+languages where they are most of the code; these, and any other ending, where a user asks for them.
 """
 
 import re
@@ -96,7 +96,7 @@ FURTHER: Mapping[str, Language] = {
         _packed("zig", ".zig"),
     )
 }
-"""name -> language, of those that are read on request and have chunks, definitions and commits, but no function tasks.
+"""name -> language, of those that are read beside the ten, and have no function tasks.
 
 Their grammars are in the extra `languages`.
 """
@@ -141,8 +141,9 @@ _OBJECTIVE_C = re.compile(
 
 
 def ending_of(path: str) -> str:
-    """The ending of a file's name in lower case, with the dot: `.rb`."""
-    return "." + path.rpartition("/")[2].rpartition(".")[2].lower()
+    """The ending of a file's name in lower case, with the dot: `.rb`; "" for a name without one, such as `bin/go`."""
+    _, dot, ending = path.rpartition("/")[2].rpartition(".")
+    return dot and dot + ending.lower()
 
 
 def language_of(path: str, text: str = "") -> Language | None:

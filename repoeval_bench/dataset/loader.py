@@ -154,7 +154,7 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
     task, repository = ("query", PERIOD) if of_history else ("task", "repository")
     source = "your archives" if installed.facts.source == "mirror" else installed.facts.source
     line = (
-        f"data from {source}: {len(tasks)} of {count(whole_tasks, task)}, "
+        f"data from {source}: {len(tasks):,} of {count(whole_tasks, task)}, "
         f"{len(present)} of {count(whole_repos, repository)}"
     )
     if len(tasks) < whole_tasks:

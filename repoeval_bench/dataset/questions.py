@@ -183,7 +183,7 @@ def _note_counts(path: Path, n_elsewhere: int, n_whole: int, n_tasks: int) -> No
     if n_elsewhere:
         NOTICES.info(f"{path}: the source lacks the repository of {count(n_elsewhere, 'query')} without an answer")
     if n_whole:
-        NOTICES.info(f"{path}: {n_whole} of {count(n_tasks, 'query')} have only whole files as targets")
+        NOTICES.info(f"{path}: {n_whole:,} of {count(n_tasks, 'query')} have only whole files as targets")
 
 
 class _Files:

@@ -91,7 +91,8 @@ class Protocol:
                 self.of_definitions
             ),
             self.limits: bool(self.limits),
-            "most targets are whole files, so the scores do not depend on where a chunker splits": self.gold == "files",
+            "most targets are whole files, so every chunk of one is relevant, wherever a chunker splits": self.gold
+            == "files",
             "at function level trlx and betty are left out": self.repositories == "six",
             "each repository counts the same, however few tasks it has": self.headline == "macro",
         }

@@ -44,7 +44,7 @@ def diff_summary(diff: Diff, limit: int) -> list[str]:
     reasons = Counter(change.why for change in diff.changes)
     changed, up = len(diff.changes), sum(change.change > 0 for change in diff.changes)
     lines = [
-        f"{heading(diff.measure)} changed in {changed} of {count(diff.n_queries, 'query')}: {up} up, "
+        f"{heading(diff.measure)} changed in {changed:,} of {count(diff.n_queries, 'query')}: {up} up, "
         f"{changed - up} down; reason: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
     ]
     if changed > limit:

@@ -150,8 +150,8 @@ def unanswered_notes(runs: Sequence[RunView], measure: str | None = None) -> lis
         if lost := run.counts.queries_not_in_log:
             by = measure or headline_measure([run])
             lines.append(
-                f"{name}: {lost} of {count(run.counts.queries, 'query')} are not in the log and score 0; without them "
-                f"{heading(by)} is {mean_of_answered(run, by):.3f}, not {run.metrics.micro[by]:.3f}"
+                f"{name}: {lost:,} of {count(run.counts.queries, 'query')} are not in the log and score 0; without "
+                f"them {heading(by)} is {mean_of_answered(run, by):.3f}, not {run.metrics.micro[by]:.3f}"
             )
     return lines
 

@@ -171,6 +171,13 @@ def test_tests_are_searched_and_ask_only_where_that_is_requested(code, tmp_path,
     assert (b"test_it.py" in gzip.decompress((run.folder / "chunks.jsonl.gz").read_bytes())) is searched
 
 
+def test_code_without_tasks_is_not_told_to_run_the_command_that_reads_it(tmp_path):
+    skipped: list[str] = []
+    (tmp_path / "a.rb").write_text("puts 1\n")
+    assert recommendation.suitable(load_benchmark(str(tmp_path)), "both", skipped) == {}
+    assert skipped[0] == f"uses: no function of {tmp_path.name} can be a task"
+
+
 def test_only_so_many_tasks_are_asked(answered, pack):
     """A part of each protocol's tasks, spread over the files and the same each time; the others are named."""
     out, _ = answered
@@ -197,11 +204,13 @@ def test_only_so_many_tasks_are_asked(answered, pack):
         (["-c", "file", "--sizes", "200,400"], ["file is the same at each of these sizes; name another chunker"]),
         (["--sizes", "0"], ["--sizes: a number of 1 or more was expected (it is 0)"]),
         (["--queries", "none.jsonl"], ["the file of queries none.jsonl does not exist"]),
+        (["--queries", "files.jsonl"], ["whole files answer at least half of the queries in files.jsonl"]),
         (["--retriever", "nope", "--executor", "lcal"], ["'nope'", "'lcal'"]),
     ],
 )
 def test_mistakes_are_told_all_at_once_and_nothing_is_left(code, tmp_path, words, sentences):
     words = [*(() if "--retriever" in words else ("--retriever", "bm25")), *words, "--out", tmp_path / "out"]
+    write_rows(tmp_path / "files.jsonl", [{"query": "made", "places": [{"file": "part_0.py"}]}])
     done = bench("recommend", code, *words, home=tmp_path / "home", cwd=tmp_path)
     assert done.code == 2
     assert all(sentence in done.err for sentence in sentences)

@@ -4,11 +4,13 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import PurePosixPath
 
 from repoeval_bench.core.errors import UsageError
 from repoeval_bench.core.languages import (
     ENDINGS,
+    FURTHER,
     FURTHER_ENDINGS,
     LANGUAGES,
     MODULE_FILES,
@@ -87,11 +89,14 @@ _HEAD = 1500
 def endings_beside(paths: Collection[str], extensions: Collection[str] = ()) -> frozenset[str]:
     """Return the endings that are read of a source beside those of the ten languages: `extensions`, as they are named.
 
-    Without them, and without a file in the ten languages, they are those of the further languages.
+    Those of a further language too if it has more files than the ten together, and at least a tenth of all: a few
+    scripts of the shell would exclude chunkers that do not know it.
     """
-    if extensions or any(name_reason(path, paths) is None for path in paths):
-        return frozenset(extensions)
-    return frozenset(FURTHER_ENDINGS)
+    files = Counter(ending_of(path) for path in paths if name_reason(path, paths, FURTHER_ENDINGS) is None)
+    of_ten = sum(files[ending] for ending in ENDINGS)
+    of_further = {language.endings: sum(files[ending] for ending in language.endings) for language in FURTHER.values()}
+    usual = [endings for endings, number in of_further.items() if number > of_ten and 10 * number >= files.total()]
+    return frozenset(chain(extensions, *usual))
 
 
 def check_extensions(extensions: Collection[str]) -> None:

@@ -23,7 +23,7 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_name
@@ -33,7 +33,7 @@ from repoeval_bench.core.words import count
 from repoeval_bench.dataset.commits import LEVEL
 from repoeval_bench.dataset.home import shipped
 from repoeval_bench.dataset.pack import FEWEST_TASKS
-from repoeval_bench.dataset.questions import QUESTION
+from repoeval_bench.dataset.questions import QUESTION, asks_for_files
 from repoeval_bench.dataset.reading.code import check_extensions
 from repoeval_bench.dataset.reading.sampling import tokens_per_nws
 from repoeval_bench.own.recommend.beside import BESIDE, seconds_of_edits, with_costs, with_golds, with_retrievers
@@ -467,8 +467,11 @@ def suitable(
         if past and past.is_enough:
             protocols[COMMITS] = past.n_questions
             continue
+        protocol = Protocol.parse(name)
         try:
-            number, reason = len(select(benchmark, Protocol.parse(name)).tasks), ""
+            if not benchmark.tasks and protocol.tasks == "completion":
+                raise NoDataError(f"no function of {', '.join(benchmark.files)} can be a task")
+            number, reason = len(select(benchmark, protocol).tasks), ""
         except DatasetError as error:
             number, reason = 0, f"{name}: {error}"
         if past and past.benchmark and number < FEWEST_TASKS:
@@ -493,6 +496,12 @@ def check_recommendation(request: RecommendRequest, problems: Problems, settings
     protocols = request.protocols or ("questions" if request.questions else "body",)
     with problems.about("extensions"):
         check_extensions(request.extensions or ())
+    with problems.about("questions"):
+        if request.questions and asks_for_files(Path(request.questions)):
+            raise UsageError(
+                f"whole files answer at least half of the queries in {request.questions}, which tells no chunker from "
+                "another; give start_line and end_line in places, or leave --queries out"
+            )
     unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": None})
     requests = (
         setting.model_copy(update={"chunker": spec})

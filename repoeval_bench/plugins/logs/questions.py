@@ -362,8 +362,11 @@ def read_swe_explore(path: Path) -> Iterator[ForeignQuestion]:
             repository=PurePosixPath(row.repo_dir).name or row.instance_id,
         )
         for region in row.ground_truth.read_core_regions:
-            # An end of -1 is the file's, whose length is not known here, so the answer is the whole file.
-            question.add(region.path, region.start, None if region.end == -1 else region.end)
+            first = max(1, region.start)
+            if region.end == -1:  # the file's, whose length is not known here, so the answer is the whole file
+                question.add(region.path)
+            elif first <= region.end:  # upstream too skips a region that ends before it starts
+                question.add(region.path, first, region.end)
         yield question
 
 

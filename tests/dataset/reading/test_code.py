@@ -28,6 +28,7 @@ def reason_of(named):
         *((path, reason_of(named)) for named, paths in CASES["names"].items() for path in paths),
         *((path, "unusable name") for path in ("a\nb.py", "a\udcff.py")),
         ("a/" * 200 + "b.py", None),
+        ("bin/go", "unknown language"),
     ],
 )
 def test_names(path, reason):
@@ -40,10 +41,13 @@ def test_names(path, reason):
         (["lib/a.rb", "b.py", "c.proto"], [], {"b.py"}),
         (["lib/a.rb", "b.py", "c.proto"], [".proto"], {"b.py", "c.proto"}),
         (["lib/a.rb", "c.proto", "vendor/b.py"], [], {"lib/a.rb"}),
-        (["lib/a.rb", "c.PROTO"], [".proto"], {"c.PROTO"}),
+        (["lib/a.rb", "c.PROTO"], [".proto"], {"lib/a.rb", "c.PROTO"}),
+        (["a.php", "b.php", "asset.js", "c.proto"], [], {"a.php", "b.php", "asset.js"}),
+        ([*"abcdefghi", "run.sh"], [], {"run.sh"}),
+        ([*(f"{n}.kt" for n in range(10)), "run.sh"], [], {f"{n}.kt" for n in range(10)}),
     ],
 )
-def test_other_endings_are_read_where_asked_for_or_where_nothing_else_is_there(paths, extensions, read):
+def test_other_endings_are_read_where_asked_for_or_where_they_are_most_of_the_code(paths, extensions, read):
     beside = endings_beside(paths, extensions)
     assert {path for path in paths if name_reason(path, paths, beside) is None} == read
 

@@ -361,7 +361,8 @@ def test_a_pack_names_the_code_that_is_not_read(tmp_path):
     (code / "tests").mkdir(parents=True)
     for name in ("a.ipynb", "b.ipynb", "main.kt", "README.md", "data.json", "logo.svg", "tests/run.sh", "PriceTest.kt"):
         (code / name).write_text("{}\n")
-    (code / "a.py").write_text("def gather(items):\n    total = len(items)\n    print(total)\n    return total\n")
+    for name in ("a.py", "b.py"):
+        (code / name).write_text("def gather(items):\n    total = len(items)\n    print(total)\n    return total\n")
     build_pack(BuildRequest(sources=(str(code),)), tmp_path / "pack")
     pack = Pack.find(str(tmp_path / "pack"))
     assert list(pack.unread.items()) == [("notebook", 2), (".kt file", 1)]
