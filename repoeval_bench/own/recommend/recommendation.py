@@ -467,11 +467,11 @@ def suitable(
         if past and past.is_enough:
             protocols[COMMITS] = past.n_questions
             continue
-        protocol = Protocol.parse(name)
+        asking = Protocol.parse(name)
         try:
-            if not benchmark.tasks and protocol.tasks == "completion":
+            if not benchmark.tasks and asking.tasks == "completion":
                 raise NoDataError(f"no function of {', '.join(benchmark.files)} can be a task")
-            number, reason = len(select(benchmark, protocol).tasks), ""
+            number, reason = len(select(benchmark, asking).tasks), ""
         except DatasetError as error:
             number, reason = 0, f"{name}: {error}"
         if past and past.benchmark and number < FEWEST_TASKS:
