@@ -458,9 +458,9 @@ def suitable(
     enough queries is used instead of docstrings, and one with fewer where docstrings are too few. A line in `skipped`
     names each protocol without a query.
     """
-    for level, name in ((QUESTION, "questions"), (LEVEL, COMMITS)):
+    for level, protocol in ((QUESTION, "questions"), (LEVEL, COMMITS)):
         if benchmark.tasks and benchmark.tasks[0].level == level:
-            return {name: len(benchmark.tasks)}
+            return {protocol: len(benchmark.tasks)}
     protocols = {}
     for name in PURPOSES[purpose]:
         past = history if name == "docstring" else None
