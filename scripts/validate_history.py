@@ -16,9 +16,12 @@ repository counts once: the mean over its later windows, weighed by their questi
 repositories. The loss is cross-fitted: the best candidate of one half of the later files is scored on the other half.
 
 `prior` prints data/priors.json with the rows of protocol `commits` from all clones of each folder, by its retriever.
+The rows of other retrievers stay. A candidate with a header that no folder has gets the mean of the same chunks without
+it, and the mean lead of data/leaderboard/history-scores.csv.
 """
 
 import argparse
+import csv
 import json
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -56,7 +59,8 @@ RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "as
 FEWEST_OLDER, FEWEST_NEWER = 30, 15
 """Questions that choose, and that score, at least."""
 
-PRIORS = Path(__file__).resolve().parents[1] / "data" / "priors.json"
+DATA = Path(__file__).resolve().parents[1] / "data"
+PRIORS, SCORES = DATA / "priors.json", DATA / "leaderboard" / "history-scores.csv"
 SEED = 0
 SPLITS = 20
 """Random halves of the later files by which a loss is cross-fitted."""
@@ -406,7 +410,8 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
     The noise is that of the first folder, which must have all candidates, and so are the costs of edits.
     """
     candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
-    rows, commands = [], []
+    rows = {row["retriever"]: row for row in priors["sets"][0]["questions"] if row["protocol"] == "commits"}
+    commands = []
     for folder in folders:
         tried = {label for _, facts in read_measured(folder) for label in facts["labels"]}
         labels = [label for label in candidates if label in tried]
@@ -415,24 +420,43 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
         gold = GOLDS[0]
         prior = prior_of([replace(one, tables={gold: one.tables[gold][:, columns]}) for one in histories], gold)
         means = dict(zip(labels, prior.mean.tolist(), strict=True))
-        rows.append(
-            {
-                "protocol": "commits",
-                "retriever": histories[0].retriever,
-                "tau": round(float(prior.deviation[0]), 4),
-                "means": [round(means[label], 5) if label in means else None for label in candidates],
-            }
-        )
+        rows[histories[0].retriever] = {
+            "protocol": "commits",
+            "retriever": histories[0].retriever,
+            "tau": round(float(prior.deviation[0]), 4),
+            "means": [round(means[label], 5) if label in means else None for label in candidates],
+        }
         if folder == folders[0]:
             noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
             priors["noise"] = {**priors["noise"], "commits": noise}
             priors["edits"] = edits_in(folder)
         names = " ".join(one.name for one in histories)
         commands.append(f"python scripts/validate_history.py prior {folder.name}  # the clones of {names}")
+    for row in rows.values():
+        add_headers(row, candidates)
     for of_set in priors["sets"]:
-        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + rows
-    priors["commands"] = [one for one in priors["commands"] if "validate_history" not in one] + commands
+        of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + [*rows.values()]
+    replaced = {command.partition("#")[0] for command in commands}
+    priors["commands"] = [one for one in priors["commands"] if one.partition("#")[0] not in replaced] + commands
     return priors
+
+
+def add_headers(row: dict[str, Any], candidates: Sequence[str]) -> None:
+    """Give each candidate with a header and no mean that of the same chunks without it, and the header's mean lead."""
+    leads: dict[str, list[float]] = {}
+    with SCORES.open(encoding="utf-8", newline="") as file:
+        for score in csv.DictReader(file):
+            if score["retriever"] == row["retriever"] and score["gold"] == GOLDS[0] and score["without header"]:
+                lead = float(score["lines found"]) - float(score["without header"])
+                leads.setdefault(score["chunker"], []).append(lead)
+    means = dict(zip(candidates, row["means"], strict=True))
+    for label in leads.keys() & means.keys():
+        name, _, size = label.partition(" at ")
+        plain = means[f"{name.partition(':')[0]} at {size}"]
+        if means[label] is None and plain is not None:
+            means[label] = plain + float(np.mean(leads[label]))
+    middle = np.mean([mean for mean in means.values() if mean is not None])
+    row["means"] = [None if mean is None else round(float(mean - middle), 5) for mean in means.values()]
 
 
 def main() -> None:
