@@ -29,6 +29,7 @@ FloatArray = NDArray[np.float64]
 
 CHUNKERS = ("fixed", "ast", "recursive", "window", "chonkie", "langchain", "llama-index", "ast:header=stem")
 GOLDS = ("lines", "exact", "definitions")
+HEADER = ":header="
 LEAST_TAU = 0.005
 CANDIDATES = tuple((name, size) for size in SIZES for name in CHUNKERS)
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _priors import GOLDS, Estimate, read_measured
+from _priors import GOLDS, HEADER, Estimate, read_measured
 
 from repoeval_bench.report.formats import as_csv
 from repoeval_bench.report.table import record_table
@@ -27,7 +27,6 @@ HISTORIES = ROOT / "data" / "leaderboard" / "histories.csv"
 SCORES = ROOT / "data" / "leaderboard" / "history-scores.csv"
 PLOTS = ROOT / "docs" / "findings"
 DEFAULT, LINES = "ast at 1,000", "fixed at 1,000"
-HEADER = ":header="
 KEY = ("repository", "retriever", "gold", "chunker")
 COSTS = ("share embedded per edit", "characters embedded per edit")
 LEAST = 20

@@ -16,8 +16,8 @@ repository counts once: the mean over its later windows, weighed by their questi
 repositories. The loss is cross-fitted: the best candidate of one half of the later files is scored on the other half.
 
 `prior` prints data/priors.json with the rows of protocol `commits` from all clones of each folder, by its retriever.
-The rows of other retrievers stay. A candidate with a header that no folder has gets the mean of the same chunks without
-it, and the mean lead of data/leaderboard/history-scores.csv.
+Those of other retrievers stay. Where a row lacks candidates, one with a header has the mean of the same chunks without
+it, and the header's mean lead in data/leaderboard/history-scores.csv.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from time import monotonic
 from typing import Any
 
 import numpy as np
-from _priors import GOLDS, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, read_measured, tau_around
+from _priors import GOLDS, HEADER, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, read_measured, tau_around
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import headline_measure
@@ -407,7 +407,7 @@ def edits_in(folder: Path) -> dict[str, Any]:
 def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, Any]:
     """Return data/priors.json with the means and tau of protocol `commits` by each folder's retriever, in every set.
 
-    The noise is that of the first folder, which must have all candidates, and so are the costs of edits.
+    The noise is that of a folder that has all candidates, and so are the costs of edits.
     """
     candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
     rows = {row["retriever"]: row for row in priors["sets"][0]["questions"] if row["protocol"] == "commits"}
@@ -420,18 +420,19 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
         gold = GOLDS[0]
         prior = prior_of([replace(one, tables={gold: one.tables[gold][:, columns]}) for one in histories], gold)
         means = dict(zip(labels, prior.mean.tolist(), strict=True))
-        rows[histories[0].retriever] = {
+        retriever = histories[0].retriever
+        rows[retriever] = {
             "protocol": "commits",
-            "retriever": histories[0].retriever,
+            "retriever": retriever,
             "tau": round(float(prior.deviation[0]), 4),
             "means": [round(means[label], 5) if label in means else None for label in candidates],
         }
-        if folder == folders[0]:
+        if labels == candidates:
             noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
             priors["noise"] = {**priors["noise"], "commits": noise}
             priors["edits"] = edits_in(folder)
         names = " ".join(one.name for one in histories)
-        commands.append(f"python scripts/validate_history.py prior {folder.name}  # the clones of {names}")
+        commands.append(f"python scripts/validate_history.py prior {retriever}  # the clones of {names}")
     for row in rows.values():
         add_headers(row, candidates)
     for of_set in priors["sets"]:
@@ -442,19 +443,20 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
 
 
 def add_headers(row: dict[str, Any], candidates: Sequence[str]) -> None:
-    """Give each candidate with a header and no mean that of the same chunks without it, and the header's mean lead."""
+    """In a row that lacks candidates, derive those with a header: the same chunks without it, and its mean lead."""
+    means = dict(zip(candidates, row["means"], strict=True))
+    if all(mean is not None for label, mean in means.items() if HEADER not in label):
+        return
     leads: dict[str, list[float]] = {}
     with SCORES.open(encoding="utf-8", newline="") as file:
         for score in csv.DictReader(file):
             if score["retriever"] == row["retriever"] and score["gold"] == GOLDS[0] and score["without header"]:
                 lead = float(score["lines found"]) - float(score["without header"])
                 leads.setdefault(score["chunker"], []).append(lead)
-    means = dict(zip(candidates, row["means"], strict=True))
     for label in leads.keys() & means.keys():
         name, _, size = label.partition(" at ")
-        plain = means[f"{name.partition(':')[0]} at {size}"]
-        if means[label] is None and plain is not None:
-            means[label] = plain + float(np.mean(leads[label]))
+        plain = means[f"{name.partition(HEADER)[0]} at {size}"]
+        means[label] = None if plain is None else plain + float(np.mean(leads[label]))
     middle = np.mean([mean for mean in means.values() if mean is not None])
     row["means"] = [None if mean is None else round(float(mean - middle), 5) for mean in means.values()]
 

@@ -85,7 +85,7 @@ def _languages() -> Table:
         (
             language.name,
             " ".join(language.endings),
-            "always" if name in LANGUAGES else "if most of the code",
+            "always" if name in LANGUAGES else "if more files than the ten",
             "installed" if language.installed else install_command(language.extra),
         )
         for name, language in {**LANGUAGES, **FURTHER}.items()

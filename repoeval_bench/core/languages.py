@@ -2,7 +2,7 @@
 
 The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not
 read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read wherever code is; files of the `FURTHER`
-languages where they are most of the code; these, and any other ending, where a user asks for them.
+languages where they are more; these, and any other ending, where a user asks for them.
 """
 
 import re

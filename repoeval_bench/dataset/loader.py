@@ -155,7 +155,7 @@ def describe(obtained: Obtained, tasks: Sequence[Task]) -> str:
     source = "your archives" if installed.facts.source == "mirror" else installed.facts.source
     line = (
         f"data from {source}: {len(tasks):,} of {count(whole_tasks, task)}, "
-        f"{len(present)} of {count(whole_repos, repository)}"
+        f"{len(present):,} of {count(whole_repos, repository)}"
     )
     if len(tasks) < whole_tasks:
         missing = ", ".join(sorted(set(index.repositories()) - present))

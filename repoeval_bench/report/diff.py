@@ -40,12 +40,12 @@ _WHY: dict[Why, str] = {
 def diff_summary(diff: Diff, limit: int) -> list[str]:
     """Return how many queries changed, in which direction and why; and how many are not shown."""
     if not diff.changes:
-        return [f"{heading(diff.measure)}: no query of {diff.n_queries} changed"]
+        return [f"{heading(diff.measure)}: no query of {diff.n_queries:,} changed"]
     reasons = Counter(change.why for change in diff.changes)
     changed, up = len(diff.changes), sum(change.change > 0 for change in diff.changes)
     lines = [
-        f"{heading(diff.measure)} changed in {changed:,} of {count(diff.n_queries, 'query')}: {up} up, "
-        f"{changed - up} down; reason: {', '.join(f'{_WHY[why]} in {number}' for why, number in reasons.items())}"
+        f"{heading(diff.measure)} changed in {changed:,} of {count(diff.n_queries, 'query')}: {up:,} up, "
+        f"{changed - up:,} down; reason: {', '.join(f'{_WHY[why]} in {number:,}' for why, number in reasons.items())}"
     ]
     if changed > limit:
         lines.append(f"these are the {limit} largest; --limit N or --json has more")

@@ -261,7 +261,7 @@ def _changed(history: History) -> Iterator[list[FileChange]]:
 def line_diff(before: str, after: str, most: int) -> list[Hunk] | None:
     """The lines in which two texts differ; None if more than `most` are removed and added.
 
-    These are the fewest lines, as in `git diff`. Those that were only removed, or only added, are placed as git does.
+    These are the fewest lines, as in `git diff --minimal`. Lines only removed, or only added, are placed as git does.
     """
     old, new = before.splitlines(), after.splitlines()
     whole = old, new
@@ -381,7 +381,7 @@ class _Version:
 
 
 def _code(version: _Version, lines: Sequence[int], defined: Iterable[Definition]) -> dict[int, str]:
-    """Line -> its text without comments, docstrings and blanks; without a language, without blanks."""
+    """Line -> its text without comments, docstrings and blanks outside strings; without a language, comments stay."""
     file, language = version.file, version.language
     rows = {line: list(file.line_text(LineSpan(line, line + 1))) for line in lines}
     for definition in defined:
@@ -407,7 +407,8 @@ def _code(version: _Version, lines: Sequence[int], defined: Iterable[Definition]
     return {line: _BLANKS.sub(r"\1", "".join(row)) for line, row in rows.items()}
 
 
-_BLANKS = re.compile(r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|`[^`]*`)|\s+""")
+# No string is between the quotes of two lifetimes (`&'a str, &'a str`), nor within 1'000'000.
+_BLANKS = re.compile(r"""("(?:\\.|[^"\\])*"|(?<!\d)'(?:\\.|[^'\\])*'(?!\w)|`[^`]*`)|\s+""")
 """Blanks, or a string, whose own blanks are code: a missing space in a message is a bug."""
 
 

@@ -23,7 +23,7 @@ from repoeval_bench.analysis.evidence import (
 from repoeval_bench.analysis.shrinkage import ReferenceSets
 from repoeval_bench.chunkers.registry import make_chunker, row_of
 from repoeval_bench.core.benchmark import Benchmark, check_loaded
-from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, NoDataError, ResultError, UsageError, nearest
+from repoeval_bench.core.errors import OR_SKIP, ChunkError, DatasetError, ResultError, UsageError, nearest
 from repoeval_bench.core.files import write_atomic
 from repoeval_bench.core.json_reader import faults_as, parse, read_document
 from repoeval_bench.core.languages import language_name
@@ -468,12 +468,12 @@ def suitable(
             protocols[COMMITS] = past.n_questions
             continue
         asking = Protocol.parse(name)
-        try:
-            if not benchmark.tasks and asking.tasks == "completion":
-                raise NoDataError(f"no function of {', '.join(benchmark.files)} can be a task")
-            number, reason = len(select(benchmark, asking).tasks), ""
-        except DatasetError as error:
-            number, reason = 0, f"{name}: {error}"
+        number, reason = 0, f"{name}: no function of {', '.join(benchmark.files)} can be a task"
+        if benchmark.tasks or asking.tasks != "completion":
+            try:
+                number = len(select(benchmark, asking).tasks)
+            except DatasetError as error:
+                reason = f"{name}: {error}"
         if past and past.benchmark and number < FEWEST_TASKS:
             protocols[COMMITS] = past.n_questions
             continue
@@ -499,8 +499,8 @@ def check_recommendation(request: RecommendRequest, problems: Problems, settings
     with problems.about("questions"):
         if request.questions and asks_for_files(Path(request.questions)):
             raise UsageError(
-                f"whole files answer at least half of the queries in {request.questions}, which tells no chunker from "
-                "another; give start_line and end_line in places, or leave --queries out"
+                f"whole files answer at least half of the queries in {request.questions}, which says little about "
+                "where to split; give start_line and end_line in places, or leave --queries out"
             )
     unread = request.model_copy(update={"source": RecommendRequest().source, "extensions": None})
     requests = (
