@@ -21,7 +21,6 @@ it, and the header's mean lead in data/leaderboard/history-scores.csv.
 """
 
 import argparse
-import csv
 import json
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,6 +32,8 @@ from typing import Any
 
 import numpy as np
 from _priors import GOLDS, HEADER, LEAST_TAU, Estimate, FloatArray, errors_of, print_priors, read_measured, tau_around
+from history_board import lead
+from history_board import read as read_board
 from numpy.typing import NDArray
 
 from repoeval_bench.analysis.comparable import headline_measure
@@ -59,15 +60,13 @@ RULE, CONSTANT, DEFAULT = "recommend's rule", "best constant of the others", "as
 FEWEST_OLDER, FEWEST_NEWER = 30, 15
 """Questions that choose, and that score, at least."""
 
-DATA = Path(__file__).resolve().parents[1] / "data"
-PRIORS, SCORES = DATA / "priors.json", DATA / "leaderboard" / "history-scores.csv"
+PRIORS = Path(__file__).resolve().parents[1] / "data" / "priors.json"
 SEED = 0
 SPLITS = 20
 """Random halves of the later files by which a loss is cross-fitted."""
 
-# Longer than `recommend` looks back, so that more windows can be compared.
 SINCE = "2012-01-01"
-"""The date from which commits ask."""
+"""The date from which commits ask: `recommend` looks back less far, and has fewer windows to compare."""
 
 EDITS = 40
 """The last edits of a history whose files are cut before and after."""
@@ -78,11 +77,7 @@ TRIED = RecommendRequest.model_fields["chunkers"].default
 TOOLS = ("semble:chunk_size=750", "ck:chunk_size=1800", "grepai:chunk_size=2048", "continue:max_nws=1500")
 """Chunkers of other people's search tools, as these ship."""
 
-HEADERS = (
-    "ast:header=path",
-    "ast:header=scope",
-    *(f"{name}:header=stem" for name in ("fixed", "recursive", "langchain")),
-)
+HEADERS = ("ast:header=path", "ast:header=scope", "fixed:header=stem", "recursive:header=stem", "langchain:header=stem")
 """Headers that `recommend` does not try."""
 
 
@@ -411,16 +406,14 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
     """
     candidates = [f"{name} at {size:,}" for name, size in priors["candidates"]]
     rows = {row["retriever"]: row for row in priors["sets"][0]["questions"] if row["protocol"] == "commits"}
-    commands = []
     for folder in folders:
         tried = {label for _, facts in read_measured(folder) for label in facts["labels"]}
         labels = [label for label in candidates if label in tried]
         histories = read(folder, labels)
+        gold, retriever = GOLDS[0], histories[0].retriever
         columns = [histories[0].labels.index(label) for label in labels]
-        gold = GOLDS[0]
         prior = prior_of([replace(one, tables={gold: one.tables[gold][:, columns]}) for one in histories], gold)
         means = dict(zip(labels, prior.mean.tolist(), strict=True))
-        retriever = histories[0].retriever
         rows[retriever] = {
             "protocol": "commits",
             "retriever": retriever,
@@ -431,14 +424,13 @@ def with_commits(priors: dict[str, Any], folders: Sequence[Path]) -> dict[str, A
             noise = [[round(float(x), 5) for x in line[: at + 1]] for at, line in enumerate(prior.noise)]
             priors["noise"] = {**priors["noise"], "commits": noise}
             priors["edits"] = edits_in(folder)
-        names = " ".join(one.name for one in histories)
-        commands.append(f"python scripts/validate_history.py prior {retriever}  # the clones of {names}")
+        command = f"python scripts/validate_history.py prior {retriever}  # the clones of"
+        others = [one for one in priors["commands"] if not one.startswith(command)]
+        priors["commands"] = [*others, " ".join([command, *(one.name for one in histories)])]
     for row in rows.values():
         add_headers(row, candidates)
     for of_set in priors["sets"]:
         of_set["questions"] = [one for one in of_set["questions"] if one["protocol"] != "commits"] + [*rows.values()]
-    replaced = {command.partition("#")[0] for command in commands}
-    priors["commands"] = [one for one in priors["commands"] if one.partition("#")[0] not in replaced] + commands
     return priors
 
 
@@ -447,16 +439,11 @@ def add_headers(row: dict[str, Any], candidates: Sequence[str]) -> None:
     means = dict(zip(candidates, row["means"], strict=True))
     if all(mean is not None for label, mean in means.items() if HEADER not in label):
         return
-    leads: dict[str, list[float]] = {}
-    with SCORES.open(encoding="utf-8", newline="") as file:
-        for score in csv.DictReader(file):
-            if score["retriever"] == row["retriever"] and score["gold"] == GOLDS[0] and score["without header"]:
-                lead = float(score["lines found"]) - float(score["without header"])
-                leads.setdefault(score["chunker"], []).append(lead)
-    for label in leads.keys() & means.keys():
+    scores, _, without, *_ = read_board()
+    for label in (label for label in candidates if HEADER in label):
         name, _, size = label.partition(" at ")
-        plain = means[f"{name.partition(HEADER)[0]} at {size}"]
-        means[label] = None if plain is None else plain + float(np.mean(leads[label]))
+        key = row["retriever"], GOLDS[0], label
+        means[label] = means[f"{name.partition(HEADER)[0]} at {size}"] + lead(scores[key], without[key]).mean / 100
     middle = np.mean([mean for mean in means.values() if mean is not None])
     row["means"] = [None if mean is None else round(float(mean - middle), 5) for mean in means.values()]
 
