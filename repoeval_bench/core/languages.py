@@ -1,8 +1,8 @@
 """The languages: one row each, with file names, the grammar's package and comments. Nothing is parsed here.
 
-The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not
-read, or C++ if the text shows it, else C. Files of the `LANGUAGES` are read wherever code is; files of the `FURTHER`
-languages where they are more; these, and any other ending, where a user asks for them.
+The ending of a file's name decides its language. `.h` belongs to several: it is Objective-C, which is not read, or C++
+if the text shows it, else C. Files of the `LANGUAGES` are read wherever code is. Those of a `FURTHER` language are read
+where it has more files than all of these. They, and files with any other ending, are also read where a user asks.
 """
 
 import re
